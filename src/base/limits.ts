@@ -107,11 +107,6 @@ export const BUSY_GIVE_UP_MS = 250;
 /** Interned names cached, of each kind, and their UTF-16 code units: a name may have 512, an origin 2,500. */
 export const NAMES_CACHED = 20_000;
 export const NAMES_CACHED_CHARS = 2 * MIB;
-/**
- * Keys in the memtable above which events are answered 503, while none can be flushed to the file. Startup reads all of them
- * back, a million in a second.
- */
-export const MEMTABLE_KEYS_MAX = 1_000_000;
 /** Rows and bytes that a reader reads in one transaction, so that it never keeps the write-ahead log from shrinking for long. */
 export const READ_CHUNK_ROWS = 500;
 export const READ_CHUNK_BYTES = 2 * MIB;

@@ -12,6 +12,7 @@ import { lacksDatabase, noteNewDatabase } from './directory/newDatabase.ts';
 import { type Erased, type EraseProgress, type ErasureRequest, erasePlayer } from './erasure/erase.ts';
 import { ErasureTally } from './erasure/eraseEvents.ts';
 import { SCHEMA_VERSION } from './layout/schema.ts';
+import { sessionCounter } from './layout/sessionCounter.ts';
 import {
   assertDurable,
   enterExisting,
@@ -301,6 +302,7 @@ export class Store {
     await this.#writer.checkpoints.idle();
     if (this.#writer.hasFailed) return;
     this.#writeLastUses();
+    this.#writer.aside(sessionCounter(this.#db));
     this.#db.close();
     this.#lock.close();
   }

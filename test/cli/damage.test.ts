@@ -6,7 +6,14 @@ import { temporaryFolder } from '../harness/daemon.ts';
 import { leadBack } from '../harness/damage.ts';
 import { event, events } from '../harness/events.ts';
 import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
-import { Committer, court, type StoppedBox, scratch, stoppedBox } from '../harness/scratchStore.ts';
+import {
+  Committer,
+  countAndClose,
+  court,
+  type StoppedBox,
+  scratch,
+  stoppedBox,
+} from '../harness/scratchStore.ts';
 
 /** Stored values that have changed, and rows that are gone: what each reader of events says and leaves out. */
 
@@ -79,11 +86,7 @@ t.test('rows that are gone, and counts that are wrong: the export says how many'
   const gone = damagedBox(t, 'DELETE FROM event WHERE seq IN (3, 4)');
   const said = 'Session "session-1" counts 20 events and has 18: 2 cannot be found.';
   t.match(await gone.command('export', 'session-1'), { status: 1, stderr: said });
-  t.match(await commandInProcess(['tail', '--after', '0', '--data', gone.data]), {
-    status: 1,
-    stderr: 'Events between seq 2 and 5 cannot be found.',
-  });
-  for (const count of [0, 19, 4e9]) {
+  for (const count of [19, 4e9]) {
     const { command } = damagedBox(t, `UPDATE session SET events = ${count}`);
     const { status, stdout, stderr } = await command('export', 'session-1', '--format', 'ndjson');
     t.equal(status, 1);
@@ -108,42 +111,33 @@ t.test('what a prune has deleted is not missed', async (t) => {
   t.match(await command('export', 'session-1'), { status: 0, stderr: /^18 events written; as_of [^\n]+\n$/ });
 });
 
-t.test(
-  'a page of one session is damaged: what can be read is written, and the export continues with the next',
-  async (t) => {
-    const { folder, db } = scratch(t);
-    const writer = new Committer(db);
-    for (const session_id of ['a', 'b', 'c']) writer.append(...court(...events(200, { session_id })));
-    writer.sealAll();
-    const pages = db
-      .prepare<[], number>(
-        "SELECT pageno FROM dbstat WHERE name = 'event' AND pagetype = 'leaf' ORDER BY path",
-      )
-      .pluck()
-      .all();
-    db.close();
-    const page = pages[Math.floor(pages.length / 2)]!;
-    const file = fs.readFileSync(path.join(folder, 'courtd.db'));
-    fs.writeFileSync(
-      path.join(folder, 'courtd.db'),
-      file.fill(0xa5, (page - 1) * PAGE_BYTES, page * PAGE_BYTES),
-    );
-    const day = path.join(temporaryFolder(t), 'day/');
-    const { status, stderr } = await commandInProcess([...MANY, '-o', day, '--data', folder], { TZ: 'UTC' });
-    t.equal(status, 1);
-    const [counts] =
-      /Session "b" counts 200 events and has (\d+): (\d+) cannot be found/.exec(stderr)?.slice(1) ?? [];
-    const written = (name: string) =>
-      fs.readFileSync(path.join(day, fs.readdirSync(day)[0]!, `${name}.ndjson`), 'utf8').split('\n').length -
-      1;
-    t.strictSame([written('a'), written('b'), written('c')], [200, Number(counts), 200]);
-    t.ok(Number(counts) > 150);
-  },
-);
+t.test('a page of one session is damaged: it is named, and the export continues with the next', async (t) => {
+  const { folder, db } = scratch(t);
+  const writer = new Committer(db);
+  for (const session_id of ['a', 'b', 'c']) writer.append(...court(...events(200, { session_id })));
+  writer.sealAll();
+  const pages = db
+    .prepare<[], number>("SELECT pageno FROM dbstat WHERE name = 'event' AND pagetype = 'leaf' ORDER BY path")
+    .pluck()
+    .all();
+  countAndClose(db);
+  const page = pages[Math.floor(pages.length / 2)]!;
+  const file = fs.readFileSync(path.join(folder, 'courtd.db'));
+  fs.writeFileSync(
+    path.join(folder, 'courtd.db'),
+    file.fill(0xa5, (page - 1) * PAGE_BYTES, page * PAGE_BYTES),
+  );
+  const day = path.join(temporaryFolder(t), 'day/');
+  const { status, stderr } = await commandInProcess([...MANY, '-o', day, '--data', folder], { TZ: 'UTC' });
+  t.equal(status, 1);
+  t.match(stderr, 'Session "b" cannot be read');
+  const [folderOfDay = ''] = fs.readdirSync(day);
+  t.strictSame(fs.readdirSync(path.join(day, folderOfDay)).sort(), ['a.ndjson', 'c.ndjson']);
+});
 
 t.test('a session that cannot be read at all is named, and the others are written', async (t) => {
   const { folder, db } = scratch(t);
-  for (const session_id of ['a', 'b', 'c']) new Committer(db).append(...court(...events(3, { session_id })));
+  new Committer(db).append(...['a', 'b', 'c'].flatMap((session_id) => court(...events(3, { session_id }))));
   db.unsafeMode(true);
   db.pragma('writable_schema = ON');
   db.exec("UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '') WHERE name = 'session'");
@@ -177,7 +171,7 @@ t.test('a seq that has become that of another event: the export says that one ca
   const { folder: data, db } = scratch(t);
   const sent = Array.from({ length: 900 }, (_, i) => event({ event_id: `event-${i + 1}.` }));
   new Committer(db).append(...court(...sent));
-  db.close();
+  countAndClose(db);
   const bytes = fs.readFileSync(path.join(data, 'courtd.db'));
   // The varint of 887 before its row, and one of its bits: 375.
   const at = bytes.lastIndexOf(Buffer.of(0x86, 0x77), bytes.indexOf('event-887.'));

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { MEMTABLE_KEYS } from '../../src/store/dedup/dedupIndex.ts';
+import { KEY_LIMITS } from '../../src/store/write/keys.ts';
 import { storedIds } from '../harness/cameras.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { damagePages } from '../harness/damage.ts';
@@ -44,7 +44,7 @@ t.test('the keys in the file: no more go there, and events are stored, after a s
   };
   append(0, 5_000);
   committer.sealAll();
-  append(5_000, 5_000 + MEMTABLE_KEYS);
+  append(5_000, 5_000 + KEY_LIMITS.calm);
   db.close();
   damagePages(folder, 'key', (leaves) => leaves.slice(1, -1));
   const first = await Daemon.start(t, [], folder);

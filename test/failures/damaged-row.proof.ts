@@ -38,7 +38,6 @@ t.test(
     const sent = events(5_000);
     committer.append(...court(...sent));
     // Or a start would read all of them, and refuse to serve.
-    while (committer.appender.keys.isFlushDue) committer.appender.keys.flushStep();
     committer.sealAll();
     db.close();
     const lost = damage(path.join(folder, 'courtd.db'));
@@ -62,7 +61,7 @@ t.test(
   },
 );
 
-t.test('a text that is no JSON any more, which SQLite does not see, is damage as well', async (t) => {
+t.test('a row whose text the disk has changed is replaced when its event comes again', async (t) => {
   const first = await Daemon.start(t);
   const sent = events(3);
   t.equal((await first.post(sent)).status, 202);
@@ -73,25 +72,8 @@ t.test('a text that is no JSON any more, which SQLite does not see, is damage as
   );
   db.close();
   const daemon = await Daemon.run(t, first.data, first.token);
-  for (const _ of ['first', 'again']) {
-    checkProblem(t, await answerOf(daemon.post(sent)), 503, 'storage_failed', 'what cannot be compared');
-    t.equal((await answerOf(daemon.post(sent[2]))).body, '{"accepted":0,"duplicates":1}');
-  }
-  t.equal(daemon.timesLogged(TOLD), 1);
+  t.equal((await answerOf(daemon.post(sent))).body, '{"accepted":1,"duplicates":2}');
+  t.equal((await answerOf(daemon.post(sent))).body, '{"accepted":0,"duplicates":3}');
+  t.equal((await daemon.exported('session-1')).length, 3);
   t.equal(await daemon.stop(), 0);
-});
-
-t.test('a counter of arrivals that has gone back: no number is given twice', async (t) => {
-  const first = await Daemon.start(t);
-  const sent = events(30);
-  t.equal((await first.post(sent)).status, 202);
-  t.equal(await first.stop(), 0);
-  const db = new Database(path.join(first.data, 'courtd.db'));
-  db.exec("UPDATE sqlite_sequence SET seq = 3 WHERE name = 'event'");
-  db.close();
-  const daemon = await Daemon.run(t, first.data, first.token);
-  const more = events(5);
-  t.equal((await answerOf(daemon.post(more))).body, '{"accepted":5,"duplicates":0}');
-  t.equal((await answerOf(daemon.post([...sent, ...more]))).body, '{"accepted":0,"duplicates":35}');
-  t.equal((await daemon.exported('session-1')).length, 35);
 });

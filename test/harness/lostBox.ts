@@ -110,7 +110,7 @@ export const seqsOf = (data: string) => logOf(data).map((one) => JSON.parse(one)
 
 /** Whether every key and counter of a box is right. */
 export async function isSound(data: string): Promise<boolean> {
-  const { events, keys, pruned, ...faults } = await withDatabase({ data: new DataDirectory(data) }, (db) =>
+  const { events, keys, ...faults } = await withDatabase({ data: new DataDirectory(data) }, (db) =>
     checkConsistency(db, () => {}),
   );
   return events === keys && Object.values(faults).every((count) => count === 0);

@@ -5,15 +5,17 @@ import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { Problem } from '../../src/protocol/errors.ts';
 import type { CourtEvent } from '../../src/protocol/event.ts';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
-import { type KeyHash, keyHash } from '../../src/store/dedup/keyHash.ts';
 import { type EventRow, SELECT_EVENT } from '../../src/store/erasure/eraseEvents.ts';
 import { checksumOf, nsOf, originChecksum } from '../../src/store/layout/checksum.ts';
+import { keyHash } from '../../src/store/layout/keyHash.ts';
+import { sessionCounter } from '../../src/store/layout/sessionCounter.ts';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import type { PruneSelection } from '../../src/store/retention/expiredEvents.ts';
 import type { StepWriter } from '../../src/store/retention/pacedSteps.ts';
 import { type Pruned, type PruneProgress, pruneEvents } from '../../src/store/retention/prune.ts';
 import type { StoreEvents } from '../../src/store/store.ts';
 import { Appender, type Counts } from '../../src/store/write/appender.ts';
+import type { KeyLimits } from '../../src/store/write/keys.ts';
 import { type Cleanup, type CommandResult, courtd, temporaryFolder } from './daemon.ts';
 import { events } from './events.ts';
 
@@ -36,6 +38,12 @@ export function scratch(t: Cleanup, folder = temporaryFolder(t)): { folder: stri
   return { folder, db };
 }
 
+/** As the store closes it: sessions have counted their events. */
+export function countAndClose(db: Database.Database): void {
+  db.transaction(sessionCounter(db))();
+  db.close();
+}
+
 /** A data directory of no daemon, and commands on it. */
 export interface StoppedBox {
   readonly data: string;
@@ -46,7 +54,7 @@ export interface StoppedBox {
 export function stoppedBox(t: Cleanup, count = 20, overrides: Record<string, unknown> = {}): StoppedBox {
   const { folder: data, db } = scratch(t);
   new Committer(db).append(...court(...events(count, overrides)));
-  db.close();
+  countAndClose(db);
   return { data, command: (...args) => courtd([...args, '--data', data]) };
 }
 
@@ -73,10 +81,10 @@ export class Committer {
   readonly #now: () => number;
 
   /** @param now the clock of the box. */
-  constructor(db: Database.Database, now = Date.now) {
+  constructor(db: Database.Database, now = Date.now, keys?: KeyLimits) {
     this.#db = db;
     this.#now = now;
-    this.appender = new Appender(db);
+    this.appender = new Appender(db, keys);
   }
 
   /** @returns the counts, without the duplicates themselves. @throws what the appender throws, after the rollback. */
@@ -101,8 +109,6 @@ export class Committer {
   readonly steps: StepWriter = {
     step: (work) => this.#db.transaction(work).immediate(),
     isServing: false,
-    keysInMemory: 0,
-    flushStep: () => true,
     forgetNames: () => this.appender.forgetNames(),
     readErasures: () => this.appender.readErasures(),
     maintain: () => void this.#db.pragma('wal_checkpoint(PASSIVE)'),
@@ -113,7 +119,7 @@ export class Committer {
 
   /** Moves all keys to the file. */
   sealAll(): void {
-    while (this.appender.keys.count > 0) this.appender.keys.flushStep();
+    while (!this.appender.keys.moveStep());
   }
 }
 
@@ -162,24 +168,13 @@ export async function refusal(request: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** @returns two event_ids that have the same hash. */
-export function collidingIds(hash: KeyHash): [string, string] {
-  const ids = new Map<number, string>();
-  for (let i = 0; ; i++) {
-    const id = `event-${i}`;
-    const other = ids.get(hash(id));
-    if (other !== undefined) return [other, id];
-    ids.set(hash(id), id);
-  }
-}
-
-/** How the keys of all events are known (dedupIndex.ts), and what must not be. */
+/** How the keys of all events are known (keys.ts), and what must not be. */
 export interface KeyState {
   readonly events: number;
   /** Keys in the file. */
-  readonly flushed: number;
+  readonly moved: number;
   /** Events whose keys a start reads back into memory. */
-  readonly unflushed: number;
+  readonly recent: number;
   /** Neither: a resend would be stored again, and `event show` would not find it. */
   readonly unknown: number;
   /** Both: only while keys are on their way. */
@@ -189,17 +184,15 @@ export interface KeyState {
 }
 
 export function keyState(db: Database.Database): KeyState {
-  db.function('key_hash', { deterministic: true }, (secret: Buffer, eventId: string) =>
-    keyHash(secret)(eventId),
-  );
+  db.function('key_hash', { deterministic: true }, keyHash as (eventId: unknown) => Buffer);
   const sql = `
     WITH state AS (
       SELECT EXISTS (SELECT 1 FROM key k WHERE k.session = e.session AND k.revision = e.revision AND k.seq = e.seq
-                      AND k.hash = key_hash((SELECT secret FROM flushed), e.event_id)) AS inFile,
-             e.seq > (SELECT up_to_seq FROM flushed) AS isUnflushed
+                      AND k.hash = key_hash(e.event_id)) AS inFile,
+             e.seq > (SELECT up_to FROM flushed) AS isRecent
         FROM event e)
-    SELECT count(*) AS events, (SELECT count(*) FROM key) AS flushed, coalesce(sum(isUnflushed), 0) AS unflushed,
-           coalesce(sum(NOT inFile AND NOT isUnflushed), 0) AS unknown, coalesce(sum(inFile AND isUnflushed), 0) AS twice,
+    SELECT count(*) AS events, (SELECT count(*) FROM key) AS moved, coalesce(sum(isRecent), 0) AS recent,
+           coalesce(sum(NOT inFile AND NOT isRecent), 0) AS unknown, coalesce(sum(inFile AND isRecent), 0) AS twice,
            (SELECT count(*) FROM key) - coalesce(sum(inFile), 0) AS astray
       FROM state`;
   return db.prepare<[], KeyState>(sql).get()!;

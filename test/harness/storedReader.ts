@@ -2,7 +2,6 @@ import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import Database from 'better-sqlite3';
 import { type CourtEvent, eventToJson } from '../../src/protocol/event.ts';
-import { HAS_BOUNDS } from '../../src/store/read/sessionBounds.ts';
 import { keyOf } from './events.ts';
 import type { History } from './history.ts';
 
@@ -15,7 +14,7 @@ export interface Stored {
   readonly twice: readonly string[];
   /** Keys of events that nobody sent like that. */
   readonly changed: readonly string[];
-  /** Keys that have moved to the file (src/store/dedup/dedupIndex.ts). */
+  /** Keys that have moved to the file (src/store/write/keys.ts). */
   readonly flushed: number;
 }
 
@@ -73,18 +72,12 @@ export function* storedEvents(
   }
 }
 
-/** Looks at every event. @returns whether each session knows how many it has, the first and the last (sessionCounters.ts). */
+/** Looks at every event. @returns whether each session knows how many it has, the first and the last, if it claims to (schema.ts). */
 export function countsAreRight(db: Database.Database): boolean {
   const wrong = db.prepare<[], number>(`
-    WITH own AS (
-      SELECT DISTINCT session, count(*) OVER whole AS events,
-             first_value(seq) OVER (whole ORDER BY eot_ns, seq) AS first, first_value(eot_ns) OVER (whole ORDER BY eot_ns, seq) AS firstNs,
-             first_value(seq) OVER (whole ORDER BY eot_ns DESC, seq DESC) AS last,
-             first_value(eot_ns) OVER (whole ORDER BY eot_ns DESC, seq DESC) AS lastNs
-        FROM event WINDOW whole AS (PARTITION BY session)),
-    told AS (SELECT s.*, ${HAS_BOUNDS} AS hasEdges FROM session s)
-    SELECT (SELECT count(*) FROM own LEFT JOIN told ON told.id = own.session
-             WHERE told.events IS NOT own.events OR (hasEdges AND (first_seq, first_ns, last_seq, last_ns) IS NOT (first, firstNs, last, lastNs)))
-         + (SELECT count(*) FROM told WHERE events <> 0 AND id NOT IN (SELECT session FROM own))`);
+    WITH own AS (SELECT session, count(*) AS events, min(eot_ns) AS firstNs, max(eot_ns) AS lastNs FROM event GROUP BY session)
+    SELECT (SELECT count(*) FROM own LEFT JOIN session_total told ON told.id = own.session
+             WHERE told.events IS NOT own.events OR told.first_ns <> own.firstNs OR told.last_ns <> own.lastNs)
+         + (SELECT count(*) FROM session_total WHERE events <> 0 AND id NOT IN (SELECT session FROM own))`);
   return wrong.pluck().get() === 0;
 }

@@ -11,6 +11,7 @@ import { commandBefore, deed } from './deeds.ts';
 import type { Disk } from './disk.ts';
 import { Cameras } from './events.ts';
 import { Headquarters, routeTo, ship } from './headquarters.ts';
+import { FEW_KEYS } from './miniature.ts';
 import { Model } from './model.ts';
 import type { Pairs } from './pairs.ts';
 import { type Actor, COMMANDS, type Kind, type Life, type Operation, type Plan } from './plan.ts';
@@ -156,7 +157,7 @@ export class Box {
     const fatal = () => {
       this.hasFailed = true;
     };
-    this.store = await this.#alone(Store.open(this.directory, { ...UNLOGGED, fatal }));
+    this.store = await this.#alone(Store.open(this.directory, { ...UNLOGGED, fatal }, { keys: FEW_KEYS }));
     if (this.isOver) return false;
     if (this.store === undefined && !this.model.isOver) this.model.violate('the store does not open');
     return this.store !== undefined;

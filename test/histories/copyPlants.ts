@@ -89,7 +89,7 @@ export const COPY_PLANTS: readonly Plant[] = [
     changes: [
       {
         file: 'store/rebuild/rebuiltDatabase.ts',
-        from: 'this.#keys.add({ session, hash: this.#hash(event.eventId), revision: event.revision, seq });',
+        from: 'this.#putKeyOf(session, event.eventId, event.revision, seq);',
         to: '',
       },
     ],

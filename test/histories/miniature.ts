@@ -1,3 +1,4 @@
+import type { KeyLimits } from '../../src/store/write/keys.ts';
 import type { Plant } from './plants.ts';
 
 /** A text of a file of `src`, and what is read in its place. */
@@ -7,24 +8,23 @@ export interface Change {
   readonly to: string;
 }
 
+/** So few that their keys move to the file in every history. */
+export const FEW_KEYS: KeyLimits = { calm: 10, urgent: 16, most: 1_000, step: 6 };
+
 /** A migration that production does not have, so that there is an upgrade; and what undoes it, but for the version. */
 const MIGRATION = 'ALTER TABLE token ADD COLUMN note TEXT; CREATE INDEX event_newer ON event (session, seq);';
 export const OLDER_LAYOUT = 'DROP INDEX event_newer; ALTER TABLE token DROP COLUMN note;';
 
 /**
- * The store in miniature: bounds that a history of thirty requests reaches, so that a flush, a checkpoint in the worker, a filter
- * that is full, a prune of many steps happen in it. The code is production's.
+ * The store in miniature: bounds that a history of thirty requests reaches, so that a checkpoint in the worker and a
+ * prune of many steps happen in it. Those of keys are parameters. The code is production's.
  */
 export const MINIATURE: readonly Change[] = [
   { file: 'base/limits.ts', from: 'RESERVE_BYTES = 6 * MIB', to: 'RESERVE_BYTES = 64 * KIB' },
   { file: 'base/limits.ts', from: 'CONFLICT_COPIES = 1_000', to: 'CONFLICT_COPIES = 5' },
   { file: 'base/limits.ts', from: 'READ_CHUNK_ROWS = 500', to: 'READ_CHUNK_ROWS = 7' },
   { file: 'base/limits.ts', from: 'NAMES_CACHED = 20_000', to: 'NAMES_CACHED = 4' },
-  { file: 'store/dedup/dedupIndex.ts', from: 'MEMTABLE_KEYS = 200_000', to: 'MEMTABLE_KEYS = 16' },
-  { file: 'store/dedup/dedupIndex.ts', from: 'FILTER_KEYS = 4_000_000', to: 'FILTER_KEYS = 40' },
-  { file: 'store/dedup/memtable.ts', from: 'FLUSH_STEP_KEYS = 4_000', to: 'FLUSH_STEP_KEYS = 6' },
-  { file: 'store/dedup/memtable.ts', from: 'FIRST_CAPACITY = 1024', to: 'FIRST_CAPACITY = 32' },
-  { file: 'store/dedup/bloomFilter.ts', from: 'Uint32Array(2 ** 20)', to: 'Uint32Array(2 ** 8)' },
+  { file: 'store/write/sessionCounters.ts', from: 'ms: 1_000, events: 1_000', to: 'ms: 10, events: 5' },
   { file: 'store/wal/checkpointer.ts', from: 'CHECKPOINT_FRAMES = 1_000', to: 'CHECKPOINT_FRAMES = 20' },
   {
     file: 'store/wal/checkpointer.ts',
@@ -40,8 +40,8 @@ export const MINIATURE: readonly Change[] = [
   { file: 'store/retention/pacedSteps.ts', from: 'STEP_ROWS = 200', to: 'STEP_ROWS = 3' },
   { file: 'store/retention/pacedSteps.ts', from: 'READ_ROWS = 100', to: 'READ_ROWS = 10' },
   { file: 'store/erasure/eraseEvents.ts', from: 'READ_ROWS = 500', to: 'READ_ROWS = 10' },
-  { file: 'store/retention/pacedSteps.ts', from: 'KEYS_READ_AT_ONCE = 10_000', to: 'KEYS_READ_AT_ONCE = 8' },
-  { file: 'store/retention/prune.ts', from: 'PRUNE_STEP_KEYS = 5_000', to: 'PRUNE_STEP_KEYS = 3' },
+  { file: 'store/retention/keysWithoutEvent.ts', from: 'STEP_KEYS = 250', to: 'STEP_KEYS = 3' },
+  { file: 'store/read/sessionBounds.ts', from: 'READ_KEYS = 250', to: 'READ_KEYS = 3' },
   { file: 'store/retention/expiredEvents.ts', from: 'SUMMARY_ROWS = 4_000', to: 'SUMMARY_ROWS = 20' },
   { file: 'fleet/log/chunk.ts', from: 'events: 500, bytes', to: 'events: 9, bytes' },
   { file: 'fleet/copy/members.ts', from: 'PIECE_BYTES = 1024 ** 2', to: 'PIECE_BYTES = 4096' },

@@ -65,22 +65,45 @@ export const PLANTS: readonly Plant[] = [
     what: 'a start knows the keys of the newest events only',
     changes: [
       {
-        file: 'store/dedup/dedupIndex.ts',
-        from: 'WHERE seq > (SELECT up_to_seq FROM flushed)',
-        to: 'WHERE seq > (SELECT max(up_to_seq, (SELECT max(seq) FROM event) - 4) FROM flushed)',
+        file: 'store/write/keys.ts',
+        from: 'WHERE seq > (SELECT up_to FROM flushed)',
+        to: 'WHERE seq > (SELECT max(up_to, (SELECT max(seq) FROM event) - 4) FROM flushed)',
       },
     ],
   },
   {
-    name: 'flush-early',
-    what: 'a flush says that it is over with its first step',
+    name: 'moved-early',
+    what: 'a move says that it is over with its first step',
+    changes: [
+      { file: 'store/write/keys.ts', from: 'if (to === END) setUpTo.run(upTo);', to: 'setUpTo.run(upTo);' },
+    ],
+  },
+  {
+    name: 'moved-unknown',
+    what: 'keys that have moved to the file are not looked up there',
     changes: [
       {
-        file: 'store/dedup/flush.ts',
-        from: 'if (isLast) this.#setFlushedSeq',
-        to: 'if (batch.length > 0) this.#setFlushedSeq',
+        file: 'store/write/keys.ts',
+        from: 'for (const session of sessions.all(...range)) onSession(session);',
+        to: 'if (upTo < 0) onSession(0);',
       },
     ],
+  },
+  {
+    name: 'moved-past',
+    what: 'a move says that what came since it began has moved, too',
+    changes: [
+      {
+        file: 'store/write/keys.ts',
+        from: 'if (to === END) setUpTo.run(upTo);',
+        to: "if (to === END) db.exec('UPDATE flushed SET up_to = (SELECT max(seq) FROM event)');",
+      },
+    ],
+  },
+  {
+    name: 'counted-twice',
+    what: 'what a session has counted is counted again',
+    changes: [{ file: 'store/layout/sessionCounter.ts', from: '    setCounted.run();\n', to: '' }],
   },
   {
     name: 'answer-before-commit',
@@ -118,10 +141,9 @@ export const PLANTS: readonly Plant[] = [
     changes: [
       {
         file: 'store/layout/epochs.ts',
-        from: "max(ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0), ",
-        to: 'max(0, ',
+        from: '(SELECT up_to_seq FROM pruned), (SELECT max(up_to, counted_up_to) FROM flushed),',
+        to: '',
       },
-      { file: 'store/write/appender.ts', from: '(SELECT up_to_seq FROM flushed))', to: '0)' },
     ],
   },
   {
@@ -146,12 +168,12 @@ export const PLANTS: readonly Plant[] = [
   {
     name: 'duplicate-again',
     near: ['prune', 'resend', 'killAtCall'],
-    what: 'of two equal events in one commit both are stored',
+    what: 'an event is new whose key is in memory',
     changes: [
       {
-        file: 'store/write/appender.ts',
-        from: '[...found, ...this.keys.findInMemory(candidate)]',
-        to: '[...found]',
+        file: 'store/write/keys.ts',
+        from: 'if (changes === values.length / 4) return isNew;',
+        to: 'if (changes >= 0) return isNew;',
       },
     ],
   },

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { integer } from '../../src/cli/options/optionParsers.ts';
-import { MEMTABLE_KEYS } from '../../src/store/dedup/dedupIndex.ts';
+import { KEY_LIMITS } from '../../src/store/write/keys.ts';
 import { Random } from '../../src/vendor/simulate/random.ts';
 import { FAULTS } from '../harness/compareStored.ts';
 import { Traffic } from '../harness/traffic.ts';
@@ -17,12 +17,12 @@ import { type Recording, type RecordingOptions, record } from './recording.ts';
  * with what was in flight landed whole, not at all, or torn. After each, the file system is mounted, courtd starts,
  * and everything that was acknowledged by then must be there, once; what was pruned may be. Exit status 1 where anything is not.
  *
- * The second run is on a store that is about to flush (src/store/dedup/dedupIndex.ts): almost MEMTABLE_KEYS events are there
+ * The second run is on a store that is about to move its keys (src/store/write/keys.ts): almost KeyLimits.urgent events are there
  * before it, so each of its cuts takes ten times as long, and there are fewer of them.
  */
 
 const IN_PLAY: RecordingOptions = { requests: 800, before: 0, mebibytes: 128 };
-const FLUSHING: RecordingOptions = { requests: 400, before: MEMTABLE_KEYS - 1000, mebibytes: 512 };
+const FLUSHING: RecordingOptions = { requests: 400, before: KEY_LIMITS.urgent - 1000, mebibytes: 512 };
 /** After one cut of so many it is the program itself that starts, and otherwise its store. */
 const DAEMON_EVERY = 10;
 const FAULTS_TOLD = 10;

@@ -12,8 +12,7 @@ import { writtenSentence } from '../../session/export/writeSession.ts';
 import { isErasedName } from '../../store/erasure/redactor.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
-import { EotSorter } from '../../store/read/eotOrder.ts';
-import { type NamedEvent, PlayerCounts, readNamed, readPlayer } from '../../store/read/players.ts';
+import { type NamedEvent, PlayerCounts, PlayerEvents, readNamed } from '../../store/read/players.ts';
 import { json, notEmpty } from '../options/optionParsers.ts';
 import { parseTime, TIMES_HELP } from '../options/times.ts';
 import { printList } from '../terminal/listOutput.ts';
@@ -79,13 +78,12 @@ async function exportPlayer(
   const damage = new Damage();
   await withDatabase(options, async (db) => {
     const ms = Date.now();
-    const sorter = new EotSorter();
+    const found = new PlayerEvents(db);
     const lastSeq = await eachNamed(db, damage, (events) => {
       const own = events.filter((event) => event.player === player);
-      sorter.add(own.map(({ seq, eotHigh, eotLow }) => [seq, eotHigh, eotLow]));
+      found.add(own);
     });
-    const seqs = sorter.sorted();
-    if (seqs.length === 0) {
+    if (found.count === 0) {
       // What was left out may have named this player.
       damage.assertNone();
       throw new OperatorError(
@@ -96,10 +94,10 @@ async function exportPlayer(
     const writer = await openWriter('', 'ndjson', sink);
     const progress = new Progress();
     let written = 0;
-    for (const events of readPlayer(db, player, seqs, damage)) {
+    for (const events of found.read(player, damage)) {
       await writer.write(events);
       written += events.length;
-      progress.show(() => `${written} of ${seqs.length} events written`);
+      progress.show(() => `${written} of ${found.count} events written`);
     }
     progress.clear();
     sink.commit();

@@ -9,6 +9,8 @@ import type { Restored } from './restore.ts';
 
 /** Chunks of which nothing can be read, one after another, from which on ever more is left out at a time. */
 const PATIENCE = 20;
+/** Where the newest event cannot be found: how many may have come behind those whose keys are in the file (keys.ts). */
+const SEQS_BEHIND = 200_000;
 
 /** A database that a restore has replaced: only read, and as far as that goes, past every page that is damaged. */
 export class ReplacedDatabase {
@@ -31,7 +33,7 @@ export class ReplacedDatabase {
     const number = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
     this.#lastSeq =
       ifReadable(() => number('SELECT max(seq) FROM event')) ??
-      number("SELECT seq FROM sqlite_sequence WHERE name = 'event'");
+      number('SELECT max(up_to, counted_up_to) FROM flushed') + SEQS_BEHIND;
     this.#prunedSeq = ifReadable(() => this.#reader.prunedSeq) ?? 0;
     const epochs = ifReadable(() => readEpochs(db)) ?? [];
     this.after = Math.min(sharedUpTo(epochs, restored.epochs) ?? 0, restored.lastSeq);
@@ -92,8 +94,7 @@ export class ReplacedDatabase {
     return { events, upTo: to };
   }
 
-  readonly #onEvent = (seq: number, storedBefore: number): void => {
-    this.#countVanished(storedBefore);
+  readonly #onEvent = (seq: number): void => {
     this.#read = seq;
     this.#countedSince = 0;
   };

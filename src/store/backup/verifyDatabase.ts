@@ -60,7 +60,7 @@ function damageOf(db: Database.Database): Damage {
   const miscounted = db.prepare<[], { name: string; counted: number; found: number }>(`
     WITH found AS (SELECT session, count(*) AS events FROM event GROUP BY session)
     SELECT s.name, s.events AS counted, ifnull(f.events, 0) AS found
-      FROM session s LEFT JOIN found f ON f.session = s.id WHERE counted <> found`);
+      FROM session_total s LEFT JOIN found f ON f.session = s.id WHERE counted <> found`);
   for (const { name, counted, found } of miscounted.iterate()) damage.miscount(name, counted, found);
   return damage;
 }

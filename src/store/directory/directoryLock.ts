@@ -9,7 +9,7 @@ import { sqliteCode } from '../sqlite/errors.ts';
 export class DirectoryInUse extends OperatorError {}
 
 /**
- * One daemon a data directory: the newest keys are only in its memory (dedupIndex.ts).
+ * One daemon a data directory: the newest keys are only in its memory (keys.ts).
  * @returns the lock; it is held until it is closed or the process ends.
  * @throws {DirectoryInUse} where another daemon holds it.
  */

@@ -99,8 +99,6 @@ export async function applyLedger(db: Database): Promise<number> {
     step,
     isServing: false,
     isAlone: true,
-    keysInMemory: 0,
-    flushStep: () => true,
     forgetNames: nothing,
     readErasures: nothing,
     maintain: nothing,

@@ -35,7 +35,6 @@ export class ErasureTally {
 export type EventRow = Omit<Arrival, 'type' | 'erased'> &
   EotHalves & {
     readonly session: number;
-    readonly seqStep: number;
     readonly type: Arrival['type'] | null;
     readonly checksum: number;
     readonly erased: 1 | null;
@@ -48,8 +47,7 @@ export type EventRow = Omit<Arrival, 'type' | 'erased'> &
 export const SELECT_EVENT = `
   SELECT e.session, e.seq, s.name AS sessionId, e.event_id AS eventId, e.revision, e.eot, e.eot_ns >> 32 AS eotHigh,
          e.eot_ns & 4294967295 AS eotLow, o.type, o.court AS courtId, o.venue AS venueId, e.confidence, o.source,
-         o.schema_version AS schemaVersion, e.received_ms AS receivedMs,
-         e.seq_step AS seqStep, e.checksum, e.payload, e.extra, e.erased
+         o.schema_version AS schemaVersion, e.received_ms AS receivedMs, e.checksum, e.payload, e.extra, e.erased
     FROM event e LEFT JOIN session s ON s.id = e.session LEFT JOIN origin o ON o.id = e.origin`;
 
 /** Takes the players of a redactor out of all events that are stored now, in steps of the writer. */
@@ -181,7 +179,7 @@ const SELECT_ROW = `${SELECT_EVENT} WHERE e.seq = +?`;
 
 /** @returns the event of a row, and what is left of it without the players of a redactor; undefined where it names none. */
 function takenOut(row: EventRow, redactor: Redactor) {
-  const { type, eotHigh, eotLow, seqStep, erased, session, ...rest } = row;
+  const { type, eotHigh, eotLow, erased, session, ...rest } = row;
   const event = {
     ...rest,
     eotNs: nsOf(eotHigh, eotLow),
@@ -189,13 +187,13 @@ function takenOut(row: EventRow, redactor: Redactor) {
     ...(erased === 1 && { erased: true }),
   };
   const names = originChecksum(event);
-  const isSound = type !== null && isIntact({ ...event, eotHigh, eotLow, seqStep }, names, row.checksum);
+  const isSound = type !== null && isIntact({ ...event, eotHigh, eotLow }, names, row.checksum);
   const players = new Set<string>();
   const redacted = redactor.redact(event, session, (player) => players.add(player));
   if (redacted === event) return undefined;
   const left = isSound ? redacted : { ...redacted, ...NOTHING };
   // A damaged event stays one that is damaged.
-  const checksum = isSound ? checksumOf(left, { ...rest, seqStep }, names) : row.checksum;
+  const checksum = isSound ? checksumOf(left, rest, names) : row.checksum;
   return { event, left, checksum, players };
 }
 

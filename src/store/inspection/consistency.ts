@@ -1,7 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
-import { readKeyHash } from '../dedup/keyHash.ts';
-import type { KeyEntry } from '../dedup/memtable.ts';
+import { keyHash } from '../layout/keyHash.ts';
 import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow } from '../read/arrivalRow.ts';
 import { Damage } from '../read/damage.ts';
 
@@ -22,192 +20,54 @@ export interface Consistency {
   readonly strayConflicts: number;
   /** Sessions whose counter of events is wrong. */
   readonly miscounted: number;
-  /** Sessions that were pruned meanwhile: their counters cannot be checked. */
-  readonly pruned: number;
 }
 
 export type OnProgress = (done: number, of: number) => void;
 
-/** Rows of one read, which takes a few milliseconds: the WAL is not pinned for longer. */
-const CHUNK_ROWS = 1_000;
+/** Each is a number; of the events behind `flushed.up_to` only the daemon has the keys. */
+const COUNTS = {
+  keys: 'SELECT count(*) FROM key',
+  withoutKey: `
+    SELECT count(*) FROM event e WHERE seq <= (SELECT up_to FROM flushed) AND NOT EXISTS (
+      SELECT 1 FROM key k WHERE k.session = e.session AND k.hash = key_hash(e.event_id) AND k.revision = e.revision AND k.seq = e.seq)`,
+  astray: `
+    SELECT count(*) FROM key k LEFT JOIN event e ON e.seq = k.seq
+     WHERE iif(e.seq IS NULL, k.seq > (SELECT up_to_seq FROM pruned) AND k.seq <= (SELECT up_to FROM flushed),
+               (e.session, key_hash(e.event_id), e.revision) IS NOT (k.session, k.hash, k.revision))`,
+  twice: `
+    SELECT ifnull((SELECT sum(n - 1) FROM (SELECT count(*) AS n FROM event WHERE seq > (SELECT up_to FROM flushed)
+                                            GROUP BY session, event_id, revision)), 0)
+         + (SELECT count(*) FROM event e JOIN key k ON k.session = e.session AND k.hash = key_hash(e.event_id) AND k.revision = e.revision
+              JOIN event o ON o.seq = k.seq AND o.seq <> e.seq AND o.event_id = e.event_id)`,
+  strayConflicts: `
+    SELECT (SELECT count(*) FROM conflict c WHERE NOT EXISTS (SELECT 1 FROM event WHERE seq = c.seq AND session = c.session))
+         + (SELECT count(*) FROM conflict_copy o
+             WHERE (o.event IS NOT NULL AND NOT json_valid(o.event))
+                OR NOT EXISTS (SELECT 1 FROM event e JOIN conflict c ON c.session = e.session AND c.seq = e.seq WHERE e.seq = o.seq))`,
+  miscounted: `
+    WITH found AS (SELECT session, count(*) AS events FROM event GROUP BY session)
+    SELECT (SELECT count(*) FROM session_total s LEFT JOIN found f ON f.session = s.id WHERE s.events <> ifnull(f.events, 0))
+         + (SELECT count(*) FROM found WHERE session NOT IN (SELECT id FROM session))`,
+} satisfies { readonly [Name in keyof Consistency]?: string };
 
-type Faults = { -readonly [Name in keyof Consistency]: number };
-
-/** Reads all events and all keys, CHUNK_ROWS at a time, beside a running daemon and a prune. */
-export function checkConsistency(db: Database, told: OnProgress): Promise<Consistency> {
-  return new Inspection(db).run(told);
-}
-
-class Inspection {
-  readonly #db: Database;
-  readonly #faults: Faults = {
-    events: 0,
-    keys: 0,
-    damaged: 0,
-    withoutKey: 0,
-    astray: 0,
-    twice: 0,
-    strayConflicts: 0,
-    miscounted: 0,
-    pruned: 0,
-  };
-  /** By session: the counter of events when the check began. */
-  readonly #counted = new Map<number, number>();
-  /** By session: that counter, less the events that were found. */
-  readonly #left: Map<number, number>;
-  /** The newest event when the check began; later ones are not checked. */
-  readonly #lastSeq: number;
-
-  constructor(db: Database) {
-    this.#db = db;
-    const counters = db.prepare<[], [number, number]>('SELECT id, events FROM session').raw();
-    const lastSeq = db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM event').pluck();
-    const begin = db.transaction(() => {
-      for (const [id, events] of counters.iterate()) this.#counted.set(id, events);
-      return lastSeq.get()!;
-    });
-    this.#lastSeq = begin();
-    this.#left = new Map(this.#counted);
-  }
-
-  async run(told: OnProgress): Promise<Consistency> {
-    const counted = this.#counted.values().reduce((sum, events) => sum + events, 0);
-    // Each event is read once, and its key once.
-    const tell = () => told(this.#faults.events + this.#faults.keys, 2 * counted);
-    for (const _ of this.#events()) {
-      tell();
-      await setImmediate();
-    }
-    for (const _ of this.#keys()) {
-      tell();
-      await setImmediate();
-    }
-    for (const _ of this.#conflicts()) await setImmediate();
-    this.#counters();
-    return this.#faults;
-  }
-
-  *#conflicts(): Generator<void> {
-    const chunk = this.#db
-      .prepare<[number, number], [number, number, number]>(`
-        SELECT c.session, c.seq, EXISTS (SELECT 1 FROM event WHERE seq = c.seq AND session = c.session)
-          FROM conflict c WHERE (c.session, c.seq) > (?, ?) ORDER BY c.session, c.seq LIMIT ${CHUNK_ROWS}`)
-      .raw();
-    for (let before: readonly [number, number] = [-1, 0]; ; ) {
-      const rows = chunk.all(...before);
-      this.#faults.strayConflicts += rows.filter(([, , hasEvent]) => hasEvent !== 1).length;
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < CHUNK_ROWS) break;
-      before = [last[0], last[1]];
-      yield;
-    }
-    const copies = this.#db.prepare<[], number>(`
-      SELECT count(*) FROM conflict_copy o
-       WHERE (o.event IS NOT NULL AND NOT json_valid(o.event))
-          OR NOT EXISTS (SELECT 1 FROM event e JOIN conflict c ON c.session = e.session AND c.seq = e.seq WHERE e.seq = o.seq)`);
-    this.#faults.strayConflicts += copies.pluck().get() ?? 0;
-  }
-
-  *#events(): Generator<void> {
-    const db = this.#db;
-    const chunk = db
-      .prepare<[number, number], [...ArrivalRow, session: number]>(`
-        SELECT ${ARRIVAL_COLUMNS}, e.session FROM event e WHERE e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ${CHUNK_ROWS}`)
-      .raw();
-    const decoder = new ArrivalDecoder(db);
-    const flushed = db.prepare<[], number>('SELECT up_to_seq FROM flushed').pluck();
-    const hasKey = db
-      .prepare<[number, number, number, number], number>(
-        'SELECT 1 FROM key WHERE session = ? AND hash = ? AND revision = ? AND seq = ?',
-      )
-      .pluck();
-    const hash = readKeyHash(db);
-    const look = db.transaction((after: number) => {
-      const upTo = flushed.get()!;
-      const rows = chunk.all(after, this.#lastSeq);
-      for (const row of rows) {
-        const [seq, session, event] = [
-          row[0],
-          row[15],
-          decoder.event(row as unknown as ArrivalRow, new Damage()),
-        ];
-        const left = this.#left.get(session);
-        if (left !== undefined) this.#left.set(session, left - 1);
-        if (event === undefined) this.#faults.damaged++;
-        else if (seq <= upTo && hasKey.get(session, hash(event.eventId), event.revision, seq) !== 1) {
-          this.#faults.withoutKey++;
-        }
-      }
-      this.#faults.events += rows.length;
-      return rows.at(-1)?.[0];
-    });
-    for (let after: number | undefined = 0; after !== undefined; ) {
-      after = look(after);
-      yield;
-    }
-  }
-
-  *#keys(): Generator<void> {
-    const chunk = this.#db.prepare<[number, number, number, number], KeyLine>(`
-      SELECT k.session, k.hash, k.revision, k.seq, e.session AS ownSession, e.event_id AS eventId,
-             e.revision AS ownRevision, ifnull((SELECT dangling_up_to_seq FROM session WHERE id = k.session),
-               (SELECT up_to_seq FROM pruned)) AS danglingUpToSeq
-        FROM key k LEFT JOIN event e ON e.seq = k.seq
-       WHERE (k.session, k.hash, k.revision, k.seq) > (?, ?, ?, ?)
-       ORDER BY k.session, k.hash, k.revision, k.seq LIMIT ${CHUNK_ROWS}`);
-    const hash = readKeyHash(this.#db);
-    let before: KeyLine | undefined;
-    for (;;) {
-      const { session, hash: h, revision, seq } = before ?? { session: -1, hash: 0, revision: 0, seq: 0 };
-      const rows = chunk.all(session, h, revision, seq);
-      for (const row of rows) {
-        if (isAstray(row, hash)) this.#faults.astray++;
-        else if (before !== undefined && isSameEvent(before, row)) this.#faults.twice++;
-        before = row;
-      }
-      this.#faults.keys += rows.length;
-      if (rows.length < CHUNK_ROWS) return;
-      yield;
-    }
-  }
-
-  /** A prune may have deleted events before they were found. The counters of their sessions are then lower than expected. */
-  #counters(): void {
-    const off = [...this.#left].filter(([, left]) => left !== 0).map(([id]) => id);
-    if (off.length === 0) return;
-    const counter = this.#db.prepare<[number], number>('SELECT events FROM session WHERE id = ?').pluck();
-    const since = this.#db
-      .prepare<[number], [number, number]>(
-        'SELECT session, count(*) FROM event WHERE seq > ? GROUP BY session',
-      )
-      .raw();
-    const compare = this.#db.transaction(() => {
-      const added = new Map(since.all(this.#lastSeq));
-      for (const id of off) {
-        const isSteady = counter.get(id) === this.#counted.get(id)! + (added.get(id) ?? 0);
-        this.#faults[isSteady ? 'miscounted' : 'pruned']++;
-      }
-    });
-    compare();
-  }
-}
-
-/** A key and the event that it leads to. */
-interface KeyLine extends KeyEntry {
-  readonly ownSession: number | null;
-  readonly eventId: string | null;
-  readonly ownRevision: number | null;
-  /** Events up to this seq may have been pruned, and their keys left (danglingKeys.ts, and unusedNames.ts where the session went too). */
-  readonly danglingUpToSeq: number;
-}
-
-function isAstray(key: KeyLine, hash: (eventId: string) => number): boolean {
-  if (key.eventId === null) return key.seq > key.danglingUpToSeq;
-  return key.ownSession !== key.session || key.ownRevision !== key.revision || hash(key.eventId) !== key.hash;
-}
-
-function isSameEvent(a: KeyLine, b: KeyLine): boolean {
-  return (
-    a.eventId !== null && a.eventId === b.eventId && a.session === b.session && a.revision === b.revision
+/** Reads all events and all keys in one transaction, beside a running daemon: the WAL is kept meanwhile. */
+export function checkConsistency(db: Database, told: OnProgress): Consistency {
+  db.function('key_hash', { deterministic: true }, (eventId: unknown) =>
+    typeof eventId === 'string' ? keyHash(eventId) : null,
   );
+  const number = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
+  const rows = db.prepare<[], ArrivalRow>(`SELECT ${ARRIVAL_COLUMNS} FROM event e ORDER BY e.seq`).raw();
+  return db.transaction(() => {
+    const total = number('SELECT ifnull(sum(events), 0) FROM session_total');
+    const decoder = new ArrivalDecoder(db);
+    const damage = new Damage();
+    let events = 0;
+    for (const row of rows.iterate()) {
+      decoder.event(row, damage);
+      events++;
+      if (events % 1_000 === 0) told(events, 2 * total);
+    }
+    const counts = Object.entries(COUNTS).map(([name, sql]) => [name, number(sql)]);
+    return { events, damaged: damage.events, ...Object.fromEntries(counts) };
+  })();
 }

@@ -8,10 +8,7 @@ export type OriginNames = Pick<CourtEvent, 'type' | 'courtId' | 'venueId' | 'sou
  * The checksum of an event (../../ARCHITECTURE.md#checksums): a CRC-32 over all that the event is. It has the names themselves and
  * not their numbers, so a row that leads to another name does not match, and it is the same in every copy of the database.
  */
-type Summed = Omit<Arrival, keyof OriginNames> & {
-  /** Its seq, less that of the event before it, so that a reader in order of arrival notices a missing one; 0: not known. */
-  readonly seqStep: number;
-};
+type Summed = Omit<Arrival, keyof OriginNames>;
 
 /** A 64-bit instant in two halves, because a JavaScript number cannot hold it: `eot_ns >> 32`, `eot_ns & 0xffffffff`. */
 export interface EotHalves {
@@ -24,7 +21,7 @@ const NS_PER_MS = 1_000_000;
 const [HIGH_MS, HIGH_REST_NS] = [4_294, 967_296];
 
 /** Numbers of an event, as 64-bit words in the byte order of x86 and ARM. */
-const words = new BigInt64Array(6);
+const words = new BigInt64Array(5);
 const [doubles, signed, unsigned] = [
   new Float64Array(words.buffer),
   new Int32Array(words.buffer),
@@ -40,7 +37,7 @@ export function originChecksum({ venueId, courtId, source, type, schemaVersion }
 /** @param origin see originChecksum. @returns the checksum of an event that is to be stored, a signed 32-bit integer. */
 export function checksumOf(
   event: CourtEvent,
-  arrival: Pick<Summed, 'seq' | 'seqStep' | 'receivedMs'>,
+  arrival: Pick<Summed, 'seq' | 'receivedMs'>,
   origin: number,
 ): number {
   words[4] = event.eotNs;
@@ -63,7 +60,6 @@ function hasTypes(row: Summed & EotHalves): boolean {
     typeof row.sessionId === 'string' &&
     typeof row.eventId === 'string' &&
     typeof row.revision === 'number' &&
-    typeof row.seqStep === 'number' &&
     typeof row.eot === 'string' &&
     typeof row.eotHigh === 'number' &&
     typeof row.eotLow === 'number' &&
@@ -76,8 +72,8 @@ function hasTypes(row: Summed & EotHalves): boolean {
 
 /** The texts, begun with the numbers: another call for these, or their decimal digits, took a third longer. */
 function sum(
-  event: Omit<Summed, 'seq' | 'seqStep' | 'receivedMs'>,
-  { seq, seqStep, receivedMs }: Pick<Summed, 'seq' | 'seqStep' | 'receivedMs'>,
+  event: Omit<Summed, 'seq' | 'receivedMs'>,
+  { seq, receivedMs }: Pick<Summed, 'seq' | 'receivedMs'>,
   origin: number,
 ): number {
   const { sessionId, eventId, revision, eot, confidence, payload, extra, erased } = event;
@@ -85,7 +81,6 @@ function sum(
   doubles[1] = revision;
   doubles[2] = confidence;
   doubles[3] = receivedMs;
-  doubles[5] = seqStep;
   const mark = erased ? '\nerased' : '';
   return crc32(`${sessionId}\n${eventId}\n${eot}\n${payload}\n${extra}${mark}`, mixed(origin)) | 0;
 }

@@ -16,9 +16,10 @@ export interface Epoch {
   readonly shippedSeq?: number | null;
 }
 
-/** SQL for the highest seq that was ever assigned, even if its event has been pruned; 0 without events. */
+/** SQL for the highest seq that was ever assigned, even if its event has been deleted; 0 without events. */
 export const LAST_GIVEN_SEQ = `
-  max(ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0), ifnull((SELECT max(seq) FROM event), 0))`;
+  max(ifnull((SELECT max(seq) FROM event), 0), (SELECT up_to_seq FROM pruned), (SELECT max(up_to, counted_up_to) FROM flushed),
+      ifnull((SELECT max(from_seq) FROM epoch), 0))`;
 
 export const RANDOM_NAME = 'lower(hex(randomblob(12)))';
 

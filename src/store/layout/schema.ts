@@ -1,5 +1,4 @@
 import type { Database } from 'better-sqlite3';
-import { SECRET_BYTES } from '../dedup/keyHash.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';
 import { RANDOM_NAME } from './epochs.ts';
 
@@ -11,30 +10,31 @@ import { RANDOM_NAME } from './epochs.ts';
  *   event, so the five together are one `origin`. No id is assigned twice, because readers and the daemon
  *   cache them.
  * - `event` is append-only, except for prunes: `seq` is the order of arrival.
- * - There is no index by eot: readers sort (eotOrder.ts). A session counts its events (sessionCounters.ts).
- * - `key` is the dedup index on disk. The keys of events after `flushed.up_to_seq` are only in the memory of
- *   the daemon, and can be recomputed from `event` (../dedup/DESIGN.md).
+ * - There is no index by eot: readers sort (sessionReader.ts). A session counts its events (sessionCounters.ts).
+ * - The keys of events after `flushed.up_to` are only in the memory of the daemon, and can be recomputed from
+ *   `event` (keys.ts).
  * - No table that takes events has a constraint, other than its key, that OR IGNORE could swallow.
  * - `conflict` counts every event in conflict; `conflict_copy` keeps what the newest of them came with.
  */
 
 /**
- * "crtd" in ASCII, at offset 68 of the file: distinguishes our databases from others (SQLite file format).
+ * "crt1" in ASCII, at offset 68 of the file: distinguishes our databases from others (SQLite file format).
  */
-export const APPLICATION_ID = 0x63727464;
+export const APPLICATION_ID = 0x63727431;
+/** Of the layouts before the first release: nothing reads them. */
+export const DEVELOPMENT_ID = 0x63727464;
 
 const LAYOUT = `
   CREATE TABLE session (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     name       TEXT    NOT NULL UNIQUE,
+    -- Of the events up to flushed.counted_up_to: how many, and the first and the last by eot; NULL: not known since a deletion.
     events     INTEGER NOT NULL DEFAULT 0,
-    first_ns   INTEGER,                     -- eot_ns of its first event by eot, and that event's seq;
-    first_seq  INTEGER,                     -- once that event is pruned, no row has the seq: see sessionBounds.ts
+    first_ns   INTEGER,
+    first_eot  TEXT,
     last_ns    INTEGER,
-    last_seq   INTEGER,
-    duplicates INTEGER NOT NULL DEFAULT 0,  -- copies that were received again and ignored
-    -- A prune deleted events up to this seq, and some of their rows in "key" may remain; 0: none do.
-    dangling_up_to_seq INTEGER NOT NULL DEFAULT 0
+    last_eot   TEXT,
+    duplicates INTEGER NOT NULL DEFAULT 0   -- copies that were received again and ignored
   ) STRICT;
 
   CREATE TABLE origin (
@@ -49,7 +49,7 @@ const LAYOUT = `
   ) STRICT;
 
   CREATE TABLE event (
-    seq         INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq         INTEGER PRIMARY KEY,
     session     INTEGER,
     event_id    TEXT,
     revision    INTEGER,
@@ -58,7 +58,6 @@ const LAYOUT = `
     origin      INTEGER,
     confidence  REAL,
     received_ms INTEGER,                    -- milliseconds since 1970-01-01T00:00:00Z
-    seq_step    INTEGER,                    -- seq, less that of the event before it; 0: not known
     checksum    INTEGER,                    -- CRC-32 of all of it and of its names: see checksum.ts
     payload     TEXT,                       -- JSON object, as sent
     extra       TEXT,                       -- JSON object of unknown envelope fields, or NULL
@@ -67,17 +66,17 @@ const LAYOUT = `
 
   CREATE TABLE key (
     session  INTEGER,
-    hash     INTEGER,                       -- keyed hash of the event_id: see keyHash.ts
+    hash     BLOB,                          -- of the event_id: see keyHash.ts
     revision INTEGER,
     seq      INTEGER,
-    PRIMARY KEY (session, hash, revision, seq)
+    PRIMARY KEY (session, hash, revision)
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE flushed (                    -- one row
-    up_to_seq INTEGER NOT NULL,             -- the keys of all events up to this seq are in "key"
-    secret    BLOB    NOT NULL              -- secret of the key hash: see keyHash.ts
+    up_to         INTEGER NOT NULL,         -- the keys of all events up to this seq are in "key"
+    counted_up_to INTEGER NOT NULL          -- "session" counts the events up to this seq
   ) STRICT;
-  INSERT INTO flushed VALUES (0, randomblob(${SECRET_BYTES}));
+  INSERT INTO flushed VALUES (0, 0);
 
   CREATE TABLE pruned (                      -- one row
     up_to_seq INTEGER NOT NULL              -- the highest seq whose event a prune has deleted
@@ -168,6 +167,30 @@ const LAYOUT = `
     last_used_ms   INTEGER,
     last_used_from TEXT
   ) STRICT;
+
+  -- The seqs of each session's events; of events that were deleted, a few may be left.
+  CREATE VIEW session_event AS
+    SELECT session, seq FROM key WHERE seq <= (SELECT up_to FROM flushed)
+    UNION ALL SELECT session, seq FROM event WHERE seq > (SELECT up_to FROM flushed);
+
+  -- What sessions have not counted yet.
+  CREATE VIEW uncounted AS
+    SELECT f.session, f.events, f.first_ns, f.first_eot, l.last_ns, l.last_eot
+      FROM (SELECT session, count(*) AS events, min(eot_ns) AS first_ns, eot AS first_eot FROM event
+             WHERE seq > (SELECT counted_up_to FROM flushed) GROUP BY session) AS f
+      JOIN (SELECT session, max(eot_ns) AS last_ns, eot AS last_eot FROM event
+             WHERE seq > (SELECT counted_up_to FROM flushed) GROUP BY session) AS l ON l.session = f.session;
+
+  CREATE VIEW session_total AS
+    SELECT id, name, events + ifnull(new_events, 0) AS events,
+           iif(is_first, new_first_ns, first_ns) AS first_ns, iif(is_first, new_first_eot, first_eot) AS first_eot,
+           iif(is_last, new_last_ns, last_ns) AS last_ns, iif(is_last, new_last_eot, last_eot) AS last_eot, duplicates
+      FROM (
+        SELECT s.*, u.events AS new_events, u.first_ns AS new_first_ns, u.first_eot AS new_first_eot,
+               u.last_ns AS new_last_ns, u.last_eot AS new_last_eot,
+               u.events > 0 AND (s.events = 0 OR u.first_ns < s.first_ns) AS is_first,
+               u.events > 0 AND (s.events = 0 OR u.last_ns >= s.last_ns) AS is_last
+          FROM session s LEFT JOIN uncounted u ON u.session = s.id) AS both;
 
   -- For whoever opens a copy of the file with a SQLite shell. "current": 1 for the highest revision of its event, else 0.
   -- A payload that is damaged has no fields, and a field of another type is NULL; only a number or boolean is a text, too.

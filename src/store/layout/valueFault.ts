@@ -2,7 +2,6 @@ import type { Database } from 'better-sqlite3';
 import { EOT_CHARS, EOT_YEARS, NAME_CODE_POINTS, REVISION_MAX } from '../../base/limits.ts';
 import { JsonError } from '../../protocol/jsonLexer.ts';
 import { JsonReader } from '../../protocol/jsonReader.ts';
-import { SECRET_BYTES } from '../dedup/keyHash.ts';
 import { LAST_GIVEN_SEQ } from './epochs.ts';
 
 /**
@@ -37,11 +36,7 @@ interface Rule {
 /** What every event needs. The tables are small, and there since the first layout. */
 const STATE: readonly Rule[] = [
   { table: 'sqlite_sequence', isRight: `typeof(seq) = 'integer' AND ${seq('seq')}` },
-  {
-    table: 'flushed',
-    isRight: `${seq('up_to_seq')} AND octet_length(secret) = ${SECRET_BYTES}`,
-    rows: '= 1',
-  },
+  { table: 'flushed', isRight: `${seq('up_to')} AND ${seq('counted_up_to')}`, rows: '= 1' },
   { table: 'pruned', isRight: seq('up_to_seq'), rows: '= 1' },
   { table: 'epoch', isRight: seq('from_seq'), rows: '> 0' },
   {
@@ -56,7 +51,7 @@ const VALUES: readonly Rule[] = [
   { table: 'epoch', isRight: `shipped_seq IS NULL OR ${seq('shipped_seq')}` },
   {
     table: 'session',
-    isRight: `${name('name')} AND events BETWEEN 0 AND ${LAST_GIVEN_SEQ} AND ${seq('duplicates')} AND ${seq('dangling_up_to_seq')}`,
+    isRight: `${name('name')} AND events BETWEEN 0 AND ${LAST_GIVEN_SEQ} AND ${seq('duplicates')}`,
   },
   { table: 'origin', isRight: [name('venue'), name('court'), name('source')].join(' AND ') },
   {

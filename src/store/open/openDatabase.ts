@@ -96,6 +96,11 @@ function refuseForeign(directory: DataDirectory): void {
   if (!exists(file)) throw noDatabase(directory);
   const header = readHeader(file);
   if (header.isEmpty) return;
+  if (header.isDevelopment) {
+    throw new OperatorError(
+      `${file} was written by a courtd from before the first release, which this version cannot read: nothing was changed. Move it away, and start "courtd serve" for a new one.`,
+    );
+  }
   if (!header.isOurs) {
     throw new OperatorError(
       `${file} is not a courtd database: nothing was changed. Name another directory with --data.`,

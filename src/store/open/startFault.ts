@@ -1,5 +1,4 @@
 import type { Database } from 'better-sqlite3';
-import { UNFLUSHED } from '../dedup/dedupIndex.ts';
 import { layoutFault } from '../layout/layoutFault.ts';
 import { stateFault } from '../layout/valueFault.ts';
 
@@ -17,7 +16,7 @@ export function startFault(db: Database): string | undefined {
   if (!TABLES.every((table) => isIntact(db, table))) return 'is damaged';
   const wrong = stateFault(db);
   if (wrong !== undefined) return wrong;
-  db.prepare(`SELECT max(event_id), max(seq) ${UNFLUSHED}`).get();
+  db.prepare('SELECT max(event_id), max(seq) FROM event WHERE seq > (SELECT up_to FROM flushed)').get();
   return undefined;
 }
 

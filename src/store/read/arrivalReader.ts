@@ -4,7 +4,6 @@ import type { Arrival } from '../../protocol/event.ts';
 import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../layout/epochs.ts';
 import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow, type DecodedEvent } from './arrivalRow.ts';
 import { Damage } from './damage.ts';
-import { unlessDamaged } from './readableRows.ts';
 
 /** Rows that `tail` scans in one transaction for those that pass its filter: a few milliseconds. */
 export const ARRIVALS_SCAN_ROWS = 20_000;
@@ -37,8 +36,7 @@ export interface ArrivalChunk {
   readonly epochs: readonly Epoch[];
 }
 
-/** @param storedBefore the seq of the event that was stored before this one; 0: not known. */
-type OnEvent = (seq: number, storedBefore: number) => void;
+type OnEvent = (seq: number) => void;
 
 interface Bounds {
   readonly after: number;
@@ -137,7 +135,7 @@ export class ArrivalReader {
       if (bytes > READ_CHUNK_BYTES) return { events, upTo: row[0] - 1, damaged: damage.events };
       const event = this.#decoder.event(row, damage);
       if (event === undefined) continue;
-      onEvent(row[0], storedBefore(row));
+      onEvent(row[0]);
       events.push(event);
       bytes += event.payload.length + (event.extra?.length ?? 0);
     }
@@ -154,7 +152,7 @@ export class ArrivalReader {
     const damage = new Damage();
     const event = this.#decoder.event(row, damage);
     damage.assertNone();
-    onEvent(seq, storedBefore(row));
+    onEvent(seq);
     return event;
   }
 
@@ -181,66 +179,26 @@ export class ArrivalReader {
       epochs: readEpochs(db),
     };
     // Skips what was pruned.
-    const first = unlessDamaged(() => this.#first.get(after), after + 1);
-    const newest = first === undefined ? after : (this.#newest.get() ?? first);
-    // Also where a damaged page leads back to earlier events: what came after them cannot be found.
-    if (first === undefined || newest <= after) {
-      const upTo = this.#beyond(after, state, damage);
-      return { events: [], damage, upTo, isLast: true, ...state };
-    }
-    // A damaged seq may be out of the order.
-    const low = first > after && first <= newest ? first - 1 : after;
-    const bounds = { after: low, upTo: Math.min(low + ARRIVALS_SCAN_ROWS, newest), limit };
-    const { rows, upTo } = this.#rowsOf(bounds, damage);
+    const first = this.#first.get(after);
+    if (first === undefined)
+      return { events: [], damage, upTo: beyond(after, state), isLast: true, ...state };
+    const newest = this.#newest.get() ?? first;
+    const bounds = { after: first - 1, upTo: Math.min(first - 1 + ARRIVALS_SCAN_ROWS, newest), limit };
+    const rows = this.#rows.all(bounds);
     const events: DecodedEvent[] = [];
-    let [bytes, seen] = [0, upTo];
-    let [before, last] = [after, after];
+    let [bytes, seen] = [0, rows.length < limit ? bounds.upTo : rows.at(-1)![0]];
     for (const [at, row] of rows.entries()) {
       const event = this.#decoder.event(row, damage);
-      // It is intact, and was read before: a damaged page leads back to it.
-      if (event !== undefined && event.seq <= last) continue;
-      last = event?.seq ?? last;
-      seen = Math.max(seen, last);
-      const step = event === undefined ? 0 : row[10];
-      if (step > 0) tellMissing(Math.max(before, state.prunedSeq), row[0] - step, damage);
-      before = Math.max(before, row[0]);
       if (event === undefined) continue;
       if (this.#passes(event)) events.push(event);
       bytes += event.payload.length + (event.extra?.length ?? 0);
       if (bytes > READ_CHUNK_BYTES && at < rows.length - 1) {
-        seen = before;
+        seen = row[0];
         break;
       }
     }
     const isLast = seen >= newest;
-    return { events, damage, upTo: isLast ? this.#beyond(seen, state, damage) : seen, isLast, ...state };
-  }
-
-  /** The events that were stored last may be missing. @returns up to where the reader has come. */
-  #beyond(
-    seen: number,
-    { lastSeq, prunedSeq }: Pick<ArrivalChunk, 'lastSeq' | 'prunedSeq'>,
-    damage: Damage,
-  ): number {
-    tellMissing(Math.max(seen, prunedSeq), lastSeq, damage);
-    return lastSeq > prunedSeq ? Math.max(seen, lastSeq) : seen;
-  }
-
-  /** @returns the rows, those on a damaged page left out, and up to which seq there are no others. */
-  #rowsOf(bounds: Bounds, damage: Damage): { rows: ArrivalRow[]; upTo: number } {
-    const { after, upTo, limit } = bounds;
-    const rows = unlessDamaged(() => this.#rows.all(bounds), undefined);
-    // Up to the last of them: a damaged seq ends the search, and what follows is noticed by the next one.
-    if (rows !== undefined && rows.length > 0) return { rows, upTo: Math.max(after + 1, rows.at(-1)![0]) };
-    const found: ArrivalRow[] = [];
-    let [unreadable, seq] = [0, after];
-    while (seq < upTo && found.length < limit) {
-      const row = unlessDamaged(() => this.#row.get(++seq), null);
-      if (row === null) unreadable++;
-      else if (row !== undefined) found.push(row);
-    }
-    damage.other(`Seq ${after + 1} to ${seq}: a page is damaged, and ${unreadable} of them are left out.`);
-    return { rows: found, upTo: seq };
+    return { events, damage, upTo: isLast ? beyond(seen, state) : seen, isLast, ...state };
   }
 
   #passes({ sessionId, type, courtId, source }: Arrival): boolean {
@@ -277,14 +235,9 @@ export function* readArrivals(db: Database, damage: Damage): Generator<ReadArriv
   }
 }
 
-function storedBefore(row: ArrivalRow): number {
-  return row[10] > 0 ? row[0] - row[10] : 0;
-}
-
-/** @param before nothing is missing up to this seq. @param stored the next event that was stored had this one. */
-function tellMissing(before: number, stored: number, damage: Damage): void {
-  if (stored <= before) return;
-  damage.other(`Events between seq ${before} and ${stored + 1} cannot be found.`);
+/** @returns up to where a reader has come that has read the last event. */
+function beyond(seen: number, { lastSeq, prunedSeq }: Pick<ArrivalChunk, 'lastSeq' | 'prunedSeq'>): number {
+  return lastSeq > prunedSeq ? Math.max(seen, lastSeq) : seen;
 }
 
 const ORIGIN_COLUMNS = { type: 'type', court: 'court', source: 'source' } as const;

@@ -4,7 +4,6 @@ import { type EotHalves, isIntact } from '../layout/checksum.ts';
 import { OriginReader } from '../layout/origins.ts';
 import { INLINE_TEXTS, textReader } from '../layout/storedEvent.ts';
 import type { Damage } from './damage.ts';
-import { unlessDamaged } from './readableRows.ts';
 
 /** In the order of `eventColumns`. */
 export type ArrivalRow = readonly [
@@ -18,7 +17,6 @@ export type ArrivalRow = readonly [
   origin: number,
   confidence: number,
   receivedMs: number,
-  seqStep: number,
   checksum: number,
   payload: string | null,
   extra: string | null,
@@ -31,7 +29,7 @@ export type ArrivalRow = readonly [
  */
 export const eventColumns = (sessionId: string) => `
   e.seq, ${sessionId}, e.event_id, e.revision, e.eot, e.eot_ns >> 32, e.eot_ns & 4294967295,
-  e.origin, e.confidence, e.received_ms, e.seq_step, e.checksum, ${INLINE_TEXTS}, e.erased`;
+  e.origin, e.confidence, e.received_ms, e.checksum, ${INLINE_TEXTS}, e.erased`;
 
 export const ARRIVAL_COLUMNS = eventColumns('(SELECT name FROM session WHERE id = e.session)');
 
@@ -39,7 +37,6 @@ export const ARRIVAL_COLUMNS = eventColumns('(SELECT name FROM session WHERE id 
 export interface DecodedEvent extends Arrival, EotHalves {
   /** The id of its names: events of one origin share type, court, venue, source and schema version. */
   readonly origin: number;
-  readonly seqStep: number;
 }
 
 /** Makes an event of a row, and verifies it. */
@@ -54,10 +51,10 @@ export class ArrivalDecoder {
 
   /** @param damage takes a row that is not what was written. @returns undefined for such a row. */
   event(row: ArrivalRow, damage: Damage, sessionId = row[1]): DecodedEvent | undefined {
-    const [seq, , eventId, revision, eot, eotHigh, eotLow, id, confidence, receivedMs, seqStep] = row;
-    const origin = unlessDamaged(() => this.#origins.find(id), undefined);
-    const texts = unlessDamaged(() => this.#textsOf(seq, row[12], row[13]), undefined);
-    if (origin !== undefined && texts !== undefined) {
+    const [seq, , eventId, revision, eot, eotHigh, eotLow, id, confidence, receivedMs] = row;
+    const origin = this.#origins.find(id);
+    const texts = this.#textsOf(seq, row[11], row[12]);
+    if (origin !== undefined) {
       const event = {
         seq,
         sessionId: sessionId ?? '',
@@ -74,12 +71,11 @@ export class ArrivalDecoder {
         source: origin.source,
         schemaVersion: origin.schemaVersion,
         receivedMs,
-        seqStep,
         payload: texts.payload,
         extra: texts.extra,
-        erased: row[14] === 1,
+        erased: row[13] === 1,
       };
-      if (isIntact(event, origin.checksum, row[11])) return event;
+      if (isIntact(event, origin.checksum, row[10])) return event;
     }
     damage.event({ seq, sessionId, eventId, revision });
     return undefined;

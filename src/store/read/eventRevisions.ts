@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { readKeyHash } from '../dedup/keyHash.ts';
+import { keyHash } from '../layout/keyHash.ts';
 import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow, type DecodedEvent } from './arrivalRow.ts';
 import { Damage } from './damage.ts';
 
@@ -10,9 +10,8 @@ interface FoundEvent extends DecodedEvent {
 }
 
 /**
- * @returns every stored revision of one event, in ascending order; empty where there is none. Keys that are
- * not flushed are only in the daemon's memory (dedupIndex.ts), so the events since the last flush are
- * searched as well.
+ * @returns every stored revision of one event, in ascending order; empty where there is none. The keys of the newest events are
+ * only in the daemon's memory (keys.ts), so those events are searched.
  * @param damage takes the revisions that are damaged, and left out; without it, they are an error.
  * @throws {OperatorError}
  */
@@ -22,13 +21,12 @@ export function findRevisions(
   eventId: string,
   damage?: Damage,
 ): FoundEvent[] {
-  const hash = readKeyHash(db)(eventId);
-  const rows = db.prepare<[{ sessionId: string; eventId: string; hash: number }], ArrivalRow>(`
+  const rows = db.prepare<[{ sessionId: string; eventId: string; hash: Buffer }], ArrivalRow>(`
     SELECT ${ARRIVAL_COLUMNS} FROM event e JOIN session s ON s.id = e.session
      WHERE s.name = @sessionId AND e.event_id = @eventId AND e.seq IN (
        SELECT k.seq FROM key k JOIN session ks ON ks.id = k.session WHERE ks.name = @sessionId AND k.hash = @hash
        UNION
-       SELECT u.seq FROM event u WHERE u.seq > (SELECT up_to_seq FROM flushed) AND u.event_id = @eventId)
+       SELECT u.seq FROM event u WHERE u.seq > (SELECT up_to FROM flushed) AND u.event_id = @eventId)
      ORDER BY e.revision`);
   const copies = db
     .prepare<[{ seq: number }], number>(
@@ -37,7 +35,7 @@ export function findRevisions(
     .pluck();
   const found = damage ?? new Damage();
   const decoder = new ArrivalDecoder(db);
-  const revisions = rows.raw().all({ sessionId, eventId, hash });
+  const revisions = rows.raw().all({ sessionId, eventId, hash: keyHash(eventId) });
   const events = revisions.flatMap((row) => {
     const event = decoder.event(row, found);
     return event === undefined ? [] : [{ ...event, conflictingCopies: copies.get({ seq: event.seq }) ?? 0 }];

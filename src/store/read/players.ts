@@ -4,7 +4,7 @@ import { nsOf } from '../layout/checksum.ts';
 import { type ReadArrivals, readArrivals } from './arrivalReader.ts';
 import type { DecodedEvent } from './arrivalRow.ts';
 import type { Damage } from './damage.ts';
-import { type ReadEvent, RowReader } from './sessionReader.ts';
+import { makeOrder, type ReadEvent, readOrdered } from './sessionReader.ts';
 
 /** Tallies kept in memory, and the characters of their names: a player's may be as long as a body. */
 const TALLIES = 100_000;
@@ -35,22 +35,32 @@ export function* readNamed(db: Database, damage: Damage): Generator<NamedChunk> 
   }
 }
 
-/**
- * Reads events of a player whose seqs are known, a chunk at a time.
- * @yields those that still name him: an erasure or a prune may have come between.
- */
-export function* readPlayer(
-  db: Database,
-  player: string,
-  seqs: Float64Array,
-  damage: Damage,
-): Generator<readonly ReadEvent[]> {
-  const rows = new RowReader(db, damage);
-  const readChunk = db.transaction((from: number) => rows.read(seqs, from));
-  for (let at = 0; at < seqs.length; ) {
-    const { events, next } = readChunk(at);
-    yield events.filter(({ payload }) => playerOf(payload) === player);
-    at = next;
+/** The events of a player, in the order of eot: a temporary table of the connection, which must be the caller's own. */
+export class PlayerEvents {
+  readonly #db: Database;
+  readonly #insert: (events: readonly NamedEvent[]) => void;
+  count = 0;
+
+  constructor(db: Database) {
+    this.#db = db;
+    db.exec('CREATE TEMP TABLE of_player (seq INTEGER, eot_ns INTEGER)');
+    const insert = db.prepare('INSERT INTO temp.of_player VALUES (?, ?)');
+    this.#insert = db.transaction((events: readonly NamedEvent[]) => {
+      for (const { seq, eotHigh, eotLow } of events) insert.run(seq, nsOf(eotHigh, eotLow));
+    });
+  }
+
+  add(events: readonly NamedEvent[]): void {
+    this.#insert(events);
+    this.count += events.length;
+  }
+
+  /** @yields those that still name the player: an erasure or a prune may have come between. */
+  *read(player: string, damage: Damage): Generator<readonly ReadEvent[]> {
+    makeOrder(this.#db);
+    this.#db.exec('INSERT INTO temp.ordered (seq) SELECT seq FROM temp.of_player ORDER BY eot_ns, seq');
+    for (const { events } of readOrdered(this.#db, damage))
+      yield events.filter(({ payload }) => playerOf(payload) === player);
   }
 }
 

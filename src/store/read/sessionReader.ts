@@ -1,8 +1,8 @@
-import type { Database, Statement } from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import { READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../../base/limits.ts';
 import type { Arrival } from '../../protocol/event.ts';
-import { msOf, nsOf } from '../layout/checksum.ts';
-import { padded, placeholders } from '../sqlite/multiRowStatement.ts';
+import { type EotHalves, msOf, nsOf } from '../layout/checksum.ts';
+import { LAST_GIVEN_SEQ } from '../layout/epochs.ts';
 import {
   ARRIVAL_COLUMNS,
   ArrivalDecoder,
@@ -10,13 +10,13 @@ import {
   type DecodedEvent,
   eventColumns,
 } from './arrivalRow.ts';
-import { CurrentRevisions } from './currentRevisions.ts';
 import { Damage } from './damage.ts';
-import { type ClockOffsets, countLeft, sortByEot } from './eotOrder.ts';
-import { readableRows } from './readableRows.ts';
 
 /** Page cache of a reader, in KiB: more is no faster, and took a tenth of its memory. */
 const READ_CACHE_KIB = 4_000;
+
+/** By source, its clock minus the right one, in milliseconds. */
+type ClockOffsets = ReadonlyMap<string, number>;
 
 /** Which events to read; an absent member does not restrict them. */
 export interface EventFilter {
@@ -69,105 +69,140 @@ interface SessionChunk {
 
 /**
  * Reads a session by eot, then by arrival: the events that were stored when the read began, less those that
- * are pruned meanwhile. Needs 32 bytes an event for the order (eotOrder.ts), and reads a chunk of events at a
- * time, so that the WAL is never pinned for long.
+ * are pruned meanwhile. Sorts them in one read transaction, then reads a chunk of events at a time, so that the WAL is not pinned
+ * for long.
  *
  * Every event of the session is verified, whatever the filter: a damaged one may be of any court and time. What does not match its
- * checksum is left out, and so is what is on a damaged page.
- * @param db a connection of its own: creates a temporary table in it.
+ * checksum is left out.
+ * @param db a connection of its own: creates temporary tables in it.
  * @yields chunks, some of them without events.
- * @throws {OperatorError} without `damage`, at the end, where something is damaged.
+ * @throws {OperatorError} without `damage`, at the end, where something is damaged. @throws {SqliteError} where a page is.
  */
 export function* readSession(
   db: Database,
   session: number,
   { damage, clockOffsets, onBegin, ...filter }: ReadOptions = {},
 ): Generator<SessionChunk> {
-  // The file is read once, from start to end.
-  db.pragma(`cache_size = -${READ_CACHE_KIB}`);
   const found = damage ?? new Damage();
   const name = db.prepare<[number], string>('SELECT name FROM session WHERE id = ?').pluck();
   const sessionId = name.get(session) ?? '';
-  const latest = new CurrentRevisions(db, session);
   const ms = Date.now();
-  const order = sortByEot(db, session, { onRevised: (...event) => latest.add(...event), clockOffsets });
-  latest.complete(order);
-  const { seqs, counted, lastSeq } = order;
+  const { counted, lastSeq } = orderSession(db, session, clockOffsets ?? new Map());
   onBegin?.({ seq: lastSeq, ms });
-  const rows = new RowReader(db, found, sessionId);
-  const readChunk = db.transaction((from: number) => {
-    const chunk = rows.read(seqs, from);
-    // In the same snapshot as the events: a prune deletes superseded revisions before the ones that supersede
-    // them.
-    latest.mark(chunk.events);
-    return chunk;
-  });
   let read = 0;
-  for (let at = 0; at < seqs.length; ) {
-    const { events, next, rows: some } = readChunk(at);
-    read += some;
-    yield { events: events.filter((event) => passes(event, filter)), scanned: next - at };
-    at = next;
+  for (const { events, rows } of readOrdered(db, found, sessionId)) {
+    read += rows;
+    yield { events: events.filter((event) => passes(event, filter)), scanned: rows };
   }
-  const left = countLeft(db, session, lastSeq);
+  const left = read === counted ? counted : countLeft(db, session, lastSeq);
   // A prune makes the count go down meanwhile, and events that come do not count.
   if (read < left || read > Math.max(counted, left))
     found.miscount(sessionId, read < left ? left : counted, read);
-  if (latest.withoutKey > 0) {
-    found.other(
-      `Keys of session ${JSON.stringify(sessionId)} are damaged: a revision that was superseded may have been taken for the current one.`,
-    );
-  }
   if (damage === undefined) found.assertNone();
 }
 
-/** Reads and verifies rows by their seqs. */
-export class RowReader {
-  readonly #sessionId: string | undefined;
-  readonly #damage: Damage;
-  readonly #decoder: ArrivalDecoder;
-  readonly #find: Statement<number[], ArrivalRow>;
-  readonly #findOne: Statement<[number], ArrivalRow>;
+/** Makes the temporary tables that `readOrdered` reads: the seqs, in order, and the revisions above 0 among their events. */
+export function makeOrder(db: Database): void {
+  // The file is read once, from start to end.
+  db.pragma(`cache_size = -${READ_CACHE_KIB}`);
+  db.exec(`
+    DROP TABLE IF EXISTS temp.ordered;
+    CREATE TEMP TABLE ordered (place INTEGER PRIMARY KEY, seq INTEGER);
+    DROP TABLE IF EXISTS temp.revised;
+    CREATE TEMP TABLE revised (event_id TEXT, revision INTEGER, PRIMARY KEY (event_id, revision)) WITHOUT ROWID`);
+}
 
-  /** @param sessionId of all of them; absent: each has its own. */
-  constructor(db: Database, damage: Damage, sessionId?: string) {
-    this.#sessionId = sessionId;
-    this.#damage = damage;
-    this.#decoder = new ArrivalDecoder(db);
-    const columns = sessionId === undefined ? ARRIVAL_COLUMNS : eventColumns('NULL');
-    const select = (where: string) => `SELECT ${columns} FROM event e WHERE e.seq ${where}`;
-    this.#find = db.prepare<number[], ArrivalRow>(select(`IN ${placeholders(READ_CHUNK_ROWS)}`)).raw();
-    this.#findOne = db.prepare<[number], ArrivalRow>(select('= ?')).raw();
-  }
+/** @returns how many events the session counts, and the highest seq of all sessions. */
+function orderSession(
+  db: Database,
+  session: number,
+  clockOffsets: ClockOffsets,
+): { counted: number; lastSeq: number } {
+  makeOrder(db);
+  const count = db.prepare<[number], number>('SELECT events FROM session_total WHERE id = ?').pluck();
+  const last = db.prepare<[], number>(`SELECT ${LAST_GIVEN_SEQ}`).pluck();
+  const order = db.prepare(`
+    INSERT INTO temp.ordered (seq)
+    SELECT e.seq FROM session_event k CROSS JOIN event e ON e.seq = k.seq AND e.session = k.session
+     WHERE k.session = ? ORDER BY ${eotOf(db, clockOffsets)}, e.seq`);
+  const revise = db.prepare(`
+    INSERT OR IGNORE INTO temp.revised
+    SELECT e.event_id, e.revision FROM temp.ordered o CROSS JOIN event e ON e.seq = o.seq WHERE e.revision > 0`);
+  return db.transaction(() => {
+    order.run(session);
+    revise.run();
+    return { counted: count.get(session) ?? 0, lastSeq: last.get() ?? 0 };
+  })();
+}
 
-  /** @returns the intact events from a place in the order on, the place of the next one, and how many rows were found. */
-  read(seqs: Float64Array, from: number): { events: Draft[]; next: number; rows: number } {
-    const wanted = seqs.subarray(from, from + READ_CHUNK_ROWS);
-    const found = readableRows(
-      () => this.#find.all(...padded(wanted, READ_CHUNK_ROWS)),
-      (seq) => this.#findOne.get(seq),
-      () => wanted,
-    );
-    const bySeq = new Map(found.map((row) => [row[0], row]));
-    const events: Draft[] = [];
-    let [next, bytes, rows] = [from, 0, 0];
-    while (next < from + wanted.length && bytes <= READ_CHUNK_BYTES) {
-      const row = bySeq.get(seqs[next++]!);
-      if (row === undefined) continue;
+function eotOf(db: Database, clockOffsets: ClockOffsets): string {
+  const origins = db.prepare<[], { id: number; source: string }>('SELECT id, source FROM origin');
+  const cases = [...(clockOffsets.size === 0 ? [] : origins.iterate())].flatMap(({ id, source }) => {
+    const offsetMs = clockOffsets.get(source);
+    return offsetMs === undefined ? [] : [`WHEN ${id} THEN ${Math.round(offsetMs)}000000`];
+  });
+  return cases.length === 0 ? 'e.eot_ns' : `e.eot_ns - CASE e.origin ${cases.join(' ')} ELSE 0 END`;
+}
+
+/** @returns how many events the session counts now, without those that came after `lastSeq`. */
+function countLeft(db: Database, session: number, lastSeq: number): number {
+  const left = db.prepare<[number, number, number], number>(`
+    SELECT ifnull((SELECT events FROM session_total WHERE id = ?), 0) -
+           (SELECT count(*) FROM event WHERE seq > ? AND session = ?)`);
+  return left.pluck().get(session, lastSeq, session)!;
+}
+
+type OrderedEvent = ReadEvent & EotHalves;
+
+/** What a row has behind the columns of an event. */
+type OrderedRow = readonly [...ArrivalRow, place: number, isCurrent: number];
+
+/**
+ * Reads the events of `makeOrder`, verified, a chunk at a time. @param sessionId of all of them; absent: each has its own.
+ * @yields with each chunk how many rows were found.
+ */
+export function* readOrdered(
+  db: Database,
+  damage: Damage,
+  sessionId?: string,
+): Generator<{ events: OrderedEvent[]; rows: number }> {
+  const decoder = new ArrivalDecoder(db);
+  const columns = sessionId === undefined ? ARRIVAL_COLUMNS : eventColumns('NULL');
+  const find = db
+    .prepare<[number], OrderedRow>(`
+      SELECT ${columns}, o.place,
+             NOT EXISTS (SELECT 1 FROM temp.revised h WHERE h.event_id = e.event_id AND h.revision > e.revision)
+        FROM temp.ordered o CROSS JOIN event e ON e.seq = o.seq
+       WHERE o.place > ? ORDER BY o.place LIMIT ${READ_CHUNK_ROWS}`)
+    .raw();
+  let lastSeq = 0;
+  const readChunk = db.transaction((after: number) => {
+    const events: OrderedEvent[] = [];
+    let [place, bytes, rows] = [after, 0, 0];
+    for (const row of find.all(after)) {
+      const [isCurrent, columnsOfEvent] = [row[15], row as unknown as ArrivalRow];
+      place = row[14];
+      // A damaged page may lead to an event twice.
+      if (row[0] === lastSeq) continue;
+      lastSeq = row[0];
       rows++;
-      const event = this.#decoder.event(row, this.#damage, this.#sessionId);
+      const event = decoder.event(columnsOfEvent, damage, sessionId);
       if (event === undefined) continue;
-      events.push({ ...event, eotMs: msOf(event.eotHigh, event.eotLow), current: true });
+      events.push({ ...event, eotMs: msOf(event.eotHigh, event.eotLow), current: isCurrent === 1 });
       bytes += event.payload.length + (event.extra?.length ?? 0);
+      if (bytes > READ_CHUNK_BYTES) break;
     }
-    return { events, next, rows };
+    return { events, rows, place };
+  });
+  for (let after = 0; ; ) {
+    const { events, rows, place } = readChunk(after);
+    if (place === after) return;
+    after = place;
+    yield { events, rows };
   }
 }
 
-/** An event before `current` is known. */
-type Draft = DecodedEvent & { readonly eotMs: number; current: boolean };
-
-function passes(event: Draft, filter: EventFilter): boolean {
+function passes(event: OrderedEvent, filter: EventFilter): boolean {
   const { type, court, fromNs, toNs, currentOnly } = filter;
   if (type !== undefined && event.type !== type) return false;
   if (court !== undefined && event.courtId !== court) return false;

@@ -2,8 +2,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
 import { byName } from '../../base/visibleText.ts';
 import type { Damage } from './damage.ts';
-import { unlessDamaged } from './readableRows.ts';
-import { findBounds, HAS_BOUNDS, HAS_EVENTS } from './sessionBounds.ts';
+import { findBounds } from './sessionBounds.ts';
 import { readSession } from './sessionReader.ts';
 
 /** Sessions that one query of a list reads. */
@@ -50,14 +49,8 @@ interface SessionLateness {
  * @returns the id of a session; undefined where no event of it is stored.
  */
 export function findSession(db: Database, name: string): number | undefined {
-  const find = (from: string) =>
-    db
-      .prepare<[string], number>(`SELECT s.id FROM session s ${from} WHERE s.name = ? AND ${HAS_EVENTS}`)
-      .pluck();
-  const nameOf = db.prepare<[number | undefined], string>('SELECT name FROM session WHERE id = ?').pluck();
-  const id = unlessDamaged(() => find('').get(name), undefined);
-  // The index may be damaged, and lead to another session or to none.
-  return nameOf.get(id) === name ? id : find('NOT INDEXED').get(name);
+  const find = 'SELECT id FROM session_total WHERE name = ? AND events > 0';
+  return db.prepare<[string], number>(find).pluck().get(name);
 }
 
 /**
@@ -81,7 +74,7 @@ export function* listSessions(
   db: Database,
   last = Number.POSITIVE_INFINITY,
 ): Generator<readonly SessionLine[]> {
-  const find = lineStatement(db, `s.id < @before AND ${HAS_EVENTS} ORDER BY s.id DESC LIMIT @most`);
+  const find = lineStatement(db, 's.id < @before AND events > 0 ORDER BY s.id DESC LIMIT @most');
   let [before, left] = [Number.MAX_SAFE_INTEGER, last];
   while (left > 0) {
     const rows = find.all({ before, most: Math.min(left, LISTED_SESSIONS) });
@@ -92,26 +85,20 @@ export function* listSessions(
   }
 }
 
-type LineRow = SessionLine & { readonly id: number; readonly hasBounds: number };
+type LineRow = SessionLine & { readonly id: number; readonly isBounded: number };
 
 function lineStatement(db: Database, where: string): Statement<[object], LineRow> {
-  const eot = (seq: string) => `(SELECT eot FROM event WHERE seq = ${seq})`;
   return db.prepare<[object], LineRow>(`
-    SELECT s.id, ${HAS_BOUNDS} AS hasBounds, s.name AS session_id, s.events, ${eot('s.first_seq')} AS first_eot,
-           ${eot('s.last_seq')} AS last_eot, s.duplicates,
-           (SELECT count(*) FROM conflict WHERE session = s.id) AS conflicts
-      FROM session s WHERE ${where}`);
+    SELECT s.id, s.first_ns IS NOT NULL AND s.last_ns IS NOT NULL AS isBounded, s.name AS session_id, s.events, s.first_eot, s.last_eot,
+           s.duplicates, (SELECT count(*) FROM conflict WHERE session = s.id) AS conflicts
+      FROM session_total s WHERE ${where}`);
 }
 
-/**
- * Where a prune has deleted the first or last event and not recomputed the bounds yet, reads the whole
- * session.
- */
-function toLine(db: Database, { id, hasBounds, ...line }: LineRow): SessionLine {
-  if (hasBounds === 1) return line;
+/** A session that has lost events does not know its first and last one for a while (sessionBounds.ts). */
+function toLine(db: Database, { id, isBounded, ...line }: LineRow): SessionLine {
+  if (isBounded === 1) return line;
   const bounds = findBounds(db, id);
-  const eot = db.prepare<[number | undefined], string>('SELECT eot FROM event WHERE seq = ?').pluck();
-  return { ...line, first_eot: eot.get(bounds?.first) ?? null, last_eot: eot.get(bounds?.last) ?? null };
+  return { ...line, first_eot: bounds?.firstEot ?? null, last_eot: bounds?.lastEot ?? null };
 }
 
 /** @param id of a session with events, as `sessionId` gives it. @returns its line in the list. */

@@ -1,6 +1,5 @@
 import type { Database } from 'better-sqlite3';
 import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../layout/epochs.ts';
-import { unlessDamaged } from './readableRows.ts';
 
 /** Up to this many seqs, events are counted one by one, which takes a third of a second; beyond, the count is estimated from the seqs. */
 const COUNTED_SEQS = 1_000_000;
@@ -25,10 +24,10 @@ export interface Lag {
 /** Up to which seq a log with these epochs has been shipped; undefined: nothing is to be counted. */
 export type ShippedOf = (epochs: readonly Epoch[]) => number | undefined;
 
-/** @returns the lowest seq that an event has; 0 where a damaged page hides it, the next one to be given where none is stored. */
+/** @returns the lowest seq that an event has; the next one to be given where none is stored. */
 export function oldestSeq(db: Database): number {
   const read = `SELECT ifnull((SELECT min(seq) FROM event), 1 + ${LAST_GIVEN_SEQ})`;
-  return unlessDamaged(() => db.prepare<[], number>(read).pluck().get()!, 0);
+  return db.prepare<[], number>(read).pluck().get()!;
 }
 
 /** @param countedSeqs the number of seqs up to which events are counted one by one. */

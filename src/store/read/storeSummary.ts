@@ -9,7 +9,7 @@ const GROWTH_MS = { most: 7 * DAY_MS, least: DAY_MS } as const;
 /** How far back sources are searched for among the newest events, in chunks of rows, and for how long at most. */
 const RECENT = { ms: 30 * DAY_MS, chunk: 5_000, lookMs: 200 } as const;
 
-/** What the sessions have counted (sessionCounters.ts). */
+/** What the sessions count. */
 export interface EventCounts {
   readonly events: number;
   /** Sessions with events. */
@@ -30,7 +30,7 @@ interface Receipt {
 
 export function countEvents(db: Database): EventCounts {
   const totals =
-    'SELECT ifnull(sum(events), 0) AS events, count(*) AS sessions FROM session WHERE events > 0';
+    'SELECT ifnull(sum(events), 0) AS events, count(*) AS sessions FROM session_total WHERE events > 0';
   return db.prepare<[], EventCounts>(totals).get()!;
 }
 

@@ -1,20 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
 import Database, { type Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
-import { KeyInserter, nextKeys } from '../dedup/flush.ts';
-import { type KeyHash, readKeyHash } from '../dedup/keyHash.ts';
-import { type KeyEntry, Memtable } from '../dedup/memtable.ts';
 import { addErasures, type Erasure } from '../erasure/ledger.ts';
 import { beginEpoch, type Epoch, readEpochs } from '../layout/epochs.ts';
+import { keyHash } from '../layout/keyHash.ts';
 import { makeLayout } from '../layout/schema.ts';
-import { lostBounds } from '../read/sessionBounds.ts';
+import { sessionCounter } from '../layout/sessionCounter.ts';
 import { addCopiedTokens, type CopiedToken } from '../tokens/tokens.ts';
 import { EventInserter } from '../write/eventInserter.ts';
 import { NameInterner } from '../write/nameInterner.ts';
-import { SessionCounters } from '../write/sessionCounters.ts';
 
-/** Keys that are sorted and written together, 36 bytes of memory each: the fewer times, the fewer pages of a long session are written again. */
-const KEYS_SORTED = 1_000_000;
 /** For keys, whose pages are all over the table `key`. */
 const PAGE_CACHE_KIB = 64_000;
 /** Events that are removed in a transaction. */
@@ -41,25 +36,29 @@ export interface Rebuilt {
   readonly epoch: string;
 }
 
-type KeyedRow = Pick<KeyEntry, 'session' | 'revision' | 'seq'> & { readonly eventId: string };
+interface KeyedRow {
+  readonly session: number;
+  readonly eventId: string;
+  readonly revision: number;
+  readonly seq: number;
+}
 
 /**
  * A database that is made from the log of a lost one: the same events under the same seqs, in the order of arrival. It is no box's
  * until it has its name, so nothing is synced before that, and a crash leaves only what makeAside.ts removes.
  *
- * Every key in the log is written, sorted, into the table `key` (../dedup/DESIGN.md). The box stored each key once, so of two events
- * with one key it had pruned the first when the second came.
+ * The box stored each key once, so of two events with one key it had pruned the first when the second came.
  */
 export class RebuiltDatabase {
   readonly #db: Database.Database;
   readonly #names: NameInterner;
-  readonly #sessions: SessionCounters;
-  readonly #hash: KeyHash;
-  readonly #keyTable: KeyInserter;
+  readonly #events: EventInserter;
+  readonly #putKey: Statement<[number, Buffer, number, number]>;
+  readonly #findKey: Statement<[number, Buffer, number], number>;
   readonly #removals: readonly Statement<[number]>[];
-  readonly #removeKey: Statement<[number, number, number, number]>;
-  #events: EventInserter;
-  #keys = new Memtable();
+  readonly #removeKey: Statement<[number, Buffer, number]>;
+  /** The seqs of what the lost box had pruned before it came again. */
+  readonly #superseded: number[] = [];
 
   /** @param file empty. */
   constructor(file: string) {
@@ -72,17 +71,12 @@ export class RebuiltDatabase {
     db.pragma(`cache_size = -${PAGE_CACHE_KIB}`);
     makeLayout(db);
     this.#names = new NameInterner(db);
-    this.#sessions = new SessionCounters(db);
-    this.#events = new EventInserter(db, this.#sessions);
-    this.#hash = readKeyHash(db);
-    this.#keyTable = new KeyInserter(db);
-    this.#removals = [
-      db.prepare(
-        'UPDATE session SET events = events - 1 WHERE id = (SELECT session FROM event WHERE seq = ?)',
-      ),
-      db.prepare('DELETE FROM event WHERE seq = ?'),
-    ];
-    this.#removeKey = db.prepare('DELETE FROM key WHERE (session, hash, revision, seq) = (?, ?, ?, ?)');
+    this.#events = new EventInserter(db);
+    const same = 'WHERE (session, hash, revision) = (?, ?, ?)';
+    this.#putKey = db.prepare('INSERT OR REPLACE INTO key VALUES (?, ?, ?, ?)');
+    this.#findKey = db.prepare<[number, Buffer, number], number>(`SELECT seq FROM key ${same}`).pluck();
+    this.#removals = [db.prepare('DELETE FROM event WHERE seq = ?')];
+    this.#removeKey = db.prepare(`DELETE FROM key ${same}`);
   }
 
   /** @param events with higher seqs than all before. */
@@ -91,18 +85,26 @@ export class RebuiltDatabase {
       const rows = events.map(({ seq, receivedMs, event }) => {
         const session = this.#names.sessionId(event.sessionId);
         const { id: origin, checksum: originChecksum } = this.#names.origin(event);
-        this.#keys.add({ session, hash: this.#hash(event.eventId), revision: event.revision, seq });
+        this.#putKeyOf(session, event.eventId, event.revision, seq);
         return { seq, session, origin, originChecksum, event, receivedMs };
       });
-      this.#events.insert(rows);
-      this.#sessions.write();
+      this.#events.insert(rows.filter(({ seq }) => !this.#superseded.includes(seq)));
     });
-    if (this.#keys.length >= KEYS_SORTED) await this.#writeKeys();
+  }
+
+  /** Removes the event that had the key before. */
+  #putKeyOf(session: number, eventId: string, revision: number, seq: number): void {
+    const hash = keyHash(eventId);
+    const older = this.#findKey.get(session, hash, revision);
+    if (older !== undefined) {
+      for (const removal of this.#removals) removal.run(older);
+      this.#superseded.push(older);
+    }
+    this.#putKey.run(session, hash, revision, seq);
   }
 
   /** Removes all events after a seq, as if they had never been: a restore had taken the box back to there. @returns how many. */
   async cutAfter(seq: number): Promise<number> {
-    await this.#writeKeys();
     const later = this.#db.prepare<[number], KeyedRow>(
       `SELECT session, event_id AS eventId, revision, seq FROM event WHERE seq > ? LIMIT ${REMOVED_ROWS}`,
     );
@@ -111,11 +113,8 @@ export class RebuiltDatabase {
       await this.#remove(rows);
       removed += rows.length;
     }
-    this.#db.exec(`
-      DELETE FROM session WHERE events = 0;
-      UPDATE sqlite_sequence SET seq = (SELECT ifnull(max(seq), 0) FROM event) WHERE name = 'event';`);
+    this.#db.exec('DELETE FROM session WHERE id NOT IN (SELECT session FROM event)');
     this.#names.forget();
-    this.#events = new EventInserter(this.#db, this.#sessions);
     return removed;
   }
 
@@ -132,11 +131,11 @@ export class RebuiltDatabase {
     prunedSeq: number,
   ): Promise<Rebuilt> {
     const db = this.#db;
-    await this.#writeKeys();
-    const superseded = await this.#removeSuperseded();
+    const superseded = this.#superseded;
     const lastPruned = superseded.reduce((highest, seq) => Math.max(highest, seq), prunedSeq);
     this.#transaction(() => {
-      db.exec('UPDATE flushed SET up_to_seq = (SELECT ifnull(max(seq), 0) FROM event)');
+      db.exec('UPDATE flushed SET up_to = (SELECT ifnull(max(seq), 0) FROM event)');
+      sessionCounter(db)();
       db.prepare('UPDATE pruned SET up_to_seq = ?').run(lastPruned);
       addCopiedTokens(db, tokens);
       addErasures(db, ledger);
@@ -148,11 +147,6 @@ export class RebuiltDatabase {
       for (const { name, fromSeq, shippedSeq = null } of epochs) addEpoch.run({ name, fromSeq, shippedSeq });
       beginEpoch(db);
     });
-    // Of the sessions that have lost their first or last event above.
-    for (const step of lostBounds(db)) {
-      step?.();
-      await setImmediate();
-    }
     const contents = db.prepare<[], Omit<Rebuilt, 'superseded' | 'epoch'>>(`
       SELECT (SELECT ifnull(sum(events), 0) FROM session) AS events, (SELECT count(*) FROM session) AS sessions,
              (SELECT min(seq) FROM event) AS first_seq, max(seq) AS last_seq, strftime('%Y-%m-%dT%H:%M:%fZ', received_ms / 1000.0, 'unixepoch') AS newest_received_at
@@ -164,41 +158,11 @@ export class RebuiltDatabase {
     this.#db.close();
   }
 
-  /** In steps, between which signals are handled. */
-  async #writeKeys(): Promise<void> {
-    const sorted = this.#keys.inKeyOrder();
-    this.#keys = new Memtable();
-    for (let some = nextKeys(sorted); some.length > 0; some = nextKeys(sorted)) {
-      this.#transaction(() => this.#keyTable.insert(some));
-      await setImmediate();
-    }
-  }
-
-  /** @returns the seqs of what the lost box had pruned before it came again. */
-  async #removeSuperseded(): Promise<number[]> {
-    const shared = this.#db.prepare<[], Omit<KeyEntry, 'seq'>>(
-      'SELECT session, hash, revision FROM key GROUP BY session, hash, revision HAVING count(*) > 1',
-    );
-    const newestFirst = this.#db.prepare<[object], KeyedRow>(`
-      SELECT e.session, e.event_id AS eventId, e.revision, e.seq FROM key k JOIN event e ON e.seq = k.seq
-       WHERE k.session = @session AND k.hash = @hash AND k.revision = @revision ORDER BY k.seq DESC`);
-    const removed: number[] = [];
-    for (const key of shared.all()) {
-      const known = new Set<string>();
-      // Other event_ids may have the same hash.
-      const older = newestFirst.all(key).filter(({ eventId }) => known.size === known.add(eventId).size);
-      await this.#remove(older);
-      for (const { seq } of older) removed.push(seq);
-    }
-    return removed;
-  }
-
-  /** Their keys have been written. */
   async #remove(rows: readonly KeyedRow[]): Promise<void> {
     this.#transaction(() => {
       for (const { session, eventId, revision, seq } of rows) {
         for (const removal of this.#removals) removal.run(seq);
-        this.#removeKey.run(session, this.#hash(eventId), revision, seq);
+        this.#removeKey.run(session, keyHash(eventId), revision);
       }
     });
     await setImmediate();

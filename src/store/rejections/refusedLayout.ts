@@ -3,7 +3,7 @@ import type { RefusedBody, WaitingEvents } from './refusedBody.ts';
 
 /**
  * A file of its own, so that neither the database nor a backup grows by it. Whatever is written lies beside what was written before:
- * an index over hashes would dirty a page for each event (../../ARCHITECTURE.md#the-dedup-index).
+ * an index over hashes would dirty a page for each event (../../ARCHITECTURE.md#duplicates).
  */
 export const LAYOUT = `
   CREATE TABLE body (

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { EventKey } from '../../protocol/bodyParts.ts';
-import { readKeyHash } from '../dedup/keyHash.ts';
+import { keyHash } from '../layout/keyHash.ts';
 import { identityOf } from './refusedIndex.ts';
 
 /** Events that are read in one transaction: a few milliseconds. */
@@ -12,16 +12,14 @@ interface ArrivedKey extends EventKey {
 
 /** Whether events are stored, for those who read the database beside its writer. */
 export class StoredLookup {
-  readonly #hash: (eventId: string) => number;
   readonly #flushed: () => number;
-  readonly #find: (key: EventKey & { hash: number }) => unknown;
+  readonly #find: (key: EventKey & { hash: Buffer }) => unknown;
   readonly #next: (after: number) => ArrivedKey[];
   readonly #newest = new Set<string>();
 
   /** @param db the database of events, to read. */
   constructor(db: Database) {
-    this.#hash = readKeyHash(db);
-    const flushed = db.prepare<[], number>('SELECT up_to_seq FROM flushed').pluck();
+    const flushed = db.prepare<[], number>('SELECT up_to FROM flushed').pluck();
     const find = db.prepare<[object]>(`
       SELECT 1 FROM session s JOIN key k ON k.session = s.id JOIN event e ON e.seq = k.seq
        WHERE s.name = @sessionId AND k.hash = @hash AND k.revision = @revision AND e.event_id = @eventId`);
@@ -37,10 +35,10 @@ export class StoredLookup {
   /** Whether it is stored; of the newest events, whose keys are only in the daemon's memory, only what `readNewest` has read. */
   has(key: EventKey): boolean {
     if (this.#newest.size > 0 && this.#newest.has(identityOf(key))) return true;
-    return this.#find({ ...key, hash: this.#hash(key.eventId) }) !== undefined;
+    return this.#find({ ...key, hash: keyHash(key.eventId) }) !== undefined;
   }
 
-  /** Reads the events whose keys are only in the daemon's memory (../dedup/DESIGN.md): up to a million. */
+  /** Reads the events whose keys are only in the daemon's memory (../write/keys.ts). */
   readNewest(): void {
     for (const arrived of this.arrivals(this.flushedUpTo))
       for (const key of arrived) this.#newest.add(identityOf(key));

@@ -2,14 +2,13 @@ import type { Database, Statement } from 'better-sqlite3';
 import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
 import { type Age, expiredAmong, isPlausible } from './ageRule.ts';
 import { READ_ROWS } from './pacedSteps.ts';
-import { SupersededRevisions } from './supersededRevisions.ts';
 
 /** Events whose earliest time of receipt one query determines: half a millisecond. */
 const SUMMARY_ROWS = 4_000;
 
 /** Which events a prune deletes. */
 export interface PruneSelection extends Age {
-  /** Only events of this type, and the revisions that they supersede. */
+  /** Only events of this type. */
   readonly type?: string;
   /** Which events are kept for longer. */
   readonly hold?: ShipHold;
@@ -32,9 +31,6 @@ interface ExpiredEvent {
 interface AgedEvent extends ExpiredEvent {
   readonly receivedMs: number;
   readonly origin: number;
-  readonly revision: number;
-  /** Null for revision 0, which supersedes nothing. */
-  readonly eventId: string | null;
 }
 
 interface Summary {
@@ -43,27 +39,16 @@ interface Summary {
   readonly earliestMs: number | null;
 }
 
-const ROW = `seq, session, received_ms AS receivedMs, origin, revision, iif(revision > 0, event_id, NULL) AS eventId`;
-
 /**
- * Finds the events to delete (ageRule.ts), in order of arrival. With a revision go all lower revisions of its
- * event, whatever their age and type: otherwise a superseded one would become current again. For the same
- * reason they come before it: a prune may be interrupted anywhere. Every event is considered, since the times
- * of a range's ends say nothing about those between; most ranges cost only a `min()`.
+ * Finds the events to delete (ageRule.ts), in order of arrival, each revision by its own age. Every event is considered, since the
+ * times of a range's ends say nothing about those between; most ranges cost only a `min()`.
  */
 export class ExpiredEvents {
   readonly #selection: PruneSelection;
   readonly #origins: ReadonlySet<number> | undefined;
-  readonly #revisions: SupersededRevisions;
   readonly #summarize: Statement<[number], Summary>;
   readonly #read: Statement<[number, number], AgedEvent>;
-  readonly #readOne: Statement<[number], AgedEvent>;
   readonly #selectNextPlausible: Statement<[number, number, number], Pick<AgedEvent, 'seq' | 'receivedMs'>>;
-  /**
-   * Lower revisions that have been yielded: two higher ones may lead to the same one, and it may be old
-   * itself.
-   */
-  readonly #alreadyFound = new Set<number>();
   /** The first plausible time after every event from `after` up to `until`. */
   #nextPlausibleTime = { after: 0, until: 0, ms: undefined as number | undefined };
   /** How many events have been considered. */
@@ -75,13 +60,11 @@ export class ExpiredEvents {
     this.#selection = selection;
     const originsOf = db.prepare<[string], number>('SELECT id FROM origin WHERE type = ?').pluck();
     this.#origins = selection.type === undefined ? undefined : new Set(originsOf.all(selection.type));
-    this.#revisions = new SupersededRevisions(db);
     this.#summarize = db.prepare(`
       SELECT count(*) AS events, max(seq) AS lastSeq, min(received_ms) AS earliestMs
         FROM (SELECT seq, received_ms FROM event WHERE seq > ? ORDER BY seq LIMIT ${SUMMARY_ROWS})`);
     this.#read = db.prepare(`
-      SELECT ${ROW} FROM event WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ${READ_ROWS}`);
-    this.#readOne = db.prepare(`SELECT ${ROW} FROM event WHERE seq = ?`);
+      SELECT seq, session, received_ms AS receivedMs, origin FROM event WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ${READ_ROWS}`);
     this.#selectNextPlausible = db.prepare(`
       SELECT seq, received_ms AS receivedMs FROM event WHERE seq > ? AND received_ms BETWEEN ? AND ? ORDER BY seq LIMIT 1`);
   }
@@ -103,14 +86,8 @@ export class ExpiredEvents {
       if (rows.length === 0) return;
       from = rows.at(-1)!.seq;
       const expired = this.#expiredAmong(rows);
-      const found: ExpiredEvent[] = [];
-      for (const row of expired) {
-        if (this.#alreadyFound.has(row.seq)) continue;
-        const superseded = this.#supersededBy(row);
-        // A shipped revision stays with the unshipped ones that it supersedes: otherwise one of those would become current.
-        if ([row, ...superseded].some((one) => this.#isHeld(one))) this.held += 1;
-        else found.push(...this.#take(superseded), row);
-      }
+      const found = expired.filter((row) => !this.#isHeld(row));
+      this.held += expired.length - found.length;
       yield found;
     }
   }
@@ -131,21 +108,6 @@ export class ExpiredEvents {
   #isHeld(row: AgedEvent): boolean {
     const { hold } = this.#selection;
     return hold !== undefined && row.seq > hold.afterSeq && !this.#areOld([row], hold.beforeMs)[0];
-  }
-
-  #take(superseded: readonly AgedEvent[]): readonly AgedEvent[] {
-    for (const { seq } of superseded) this.#alreadyFound.add(seq);
-    return superseded;
-  }
-
-  #supersededBy({ seq, session, eventId, revision }: AgedEvent): AgedEvent[] {
-    if (eventId === null) return [];
-    const lower = this.#revisions
-      .below({ session, eventId, revision })
-      .filter((other) => !this.#alreadyFound.has(other));
-    const rows = lower.map((other) => this.#readOne.get(other)).filter((row) => row !== undefined);
-    // A lower revision that arrived earlier and is old itself has been yielded already, unless it is held.
-    return rows.filter((row) => row.seq > seq || this.#expiredAmong([row]).length === 0 || this.#isHeld(row));
   }
 
   /**

@@ -8,12 +8,10 @@ import type { WalState } from '../wal/checkpointer.ts';
 
 /** How long one transaction may take, so that no request waits for long (../erasure/DESIGN.md has what longer ones cost). */
 export const STEP_MS = 0.5;
-/** Events or names that one transaction deletes at most, or keys that one writes. */
+/** Events or names that one transaction deletes at most. */
 export const STEP_ROWS = 200;
 /** Rows that a prune reads with one query: half a millisecond, with what it does with them. */
 export const READ_ROWS = 100;
-/** Events that are read at once, where their keys are in memory only (supersededRevisions.ts): 10 ms. */
-const KEYS_READ_AT_ONCE = 10_000;
 /** Frames in the WAL at which a prune waits until all of them have been copied, which a reader may keep from happening: 16 MiB. */
 const WAL_FRAMES_MAX = 4_000;
 /** Pause after each step: at least, and at most. `busy`: on a locked database. */
@@ -39,10 +37,6 @@ export interface StepWriter {
   readonly isServing: boolean;
   /** Whether nobody else can have the database open: then nobody has to be made room for. */
   readonly isAlone?: boolean;
-  /** Keys in the memtable. */
-  readonly keysInMemory: number;
-  /** Writes some keys of the memtable to the file; absent: as many as a flush does. @returns whether that is done. @throws {SqliteError} */
-  flushStep(most?: number): boolean;
   /** Forgets the ids of names: some have been deleted. */
   forgetNames(): void;
   /** The ledger of erasures has changed: what comes is compared with it. */
@@ -141,25 +135,6 @@ export class PacedSteps {
       if (done) return;
       await this.#pause(PAUSES.read * (performance.now() - startedAt));
       yield value;
-    }
-  }
-
-  /**
-   * Writes the keys that are in memory now to the file, unless they are few: in short steps while requests come, and in long ones on
-   * a full disk, since short ones write six times as many frames.
-   */
-  async flushKeys(): Promise<void> {
-    if (this.#writer.keysInMemory <= KEYS_READ_AT_ONCE) return;
-    // The flush in progress, if there is one, and that of what has arrived since it began.
-    for (let flushes = 0; flushes < 2; flushes++) {
-      for (let isDone = false; !isDone; ) {
-        await this.#waitForReaders();
-        await this.#attempt(() => {
-          isDone = this.#writer.flushStep(
-            this.#writer.isServing && !this.#isDiskFull ? STEP_ROWS : undefined,
-          );
-        });
-      }
     }
   }
 

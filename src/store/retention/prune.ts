@@ -1,15 +1,14 @@
 import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
+import { sessionCounter } from '../layout/sessionCounter.ts';
 import { lostBounds } from '../read/sessionBounds.ts';
-import { DanglingKeys } from './danglingKeys.ts';
 import { ExpiredEvents, type PruneSelection } from './expiredEvents.ts';
+import { keysWithoutEvent } from './keysWithoutEvent.ts';
 import { findOldRecords, type OldRecords, removeDatabases } from './oldRecords.ts';
 import { PacedSteps, STEP_ROWS, type StepWriter } from './pacedSteps.ts';
 import { unusedNames } from './unusedNames.ts';
 import { vacuum } from './vacuum.ts';
 
-/** Keys that one transaction deletes at most. They are neighbours in the index, so that many share a page. */
-const PRUNE_STEP_KEYS = 5_000;
 /** On a full disk a prune returns space after this many events, so that cameras are served before it ends. */
 const DISK_FULL_VACUUM_EVENTS = 20_000;
 /** What a prune has deleted. */
@@ -78,11 +77,10 @@ interface PruneContext {
 /**
  * Deletes what else is as old (oldRecords.ts), expired events, then their keys, then returns the free pages
  * to the file system: as short steps of the writer with pauses between them (pacedSteps.ts), so that ingest
- * does not notice. It may be interrupted anywhere: what is left to do is recorded in the same transactions
- * (`session.dangling_up_to_seq`), and the next prune does it.
+ * does not notice. It may be interrupted anywhere.
  *
  * Keys come after events, because they are in hash order: deleted together with its event, each key would
- * dirty a page of its own. Until then they dangle, which the appender tolerates. Names that no event uses are
+ * dirty a page of its own. A key without an event is replaced if the event comes again. Names that no event uses are
  * deleted as well (../../ARCHITECTURE.md#retention).
  * @throws {SqliteError} where the database stays locked, or the disk stays full.
  */
@@ -92,7 +90,7 @@ export async function pruneEvents(context: PruneContext, selection: PruneSelecti
     await pruner.deleteOldRecords(selection);
     await pruner.deleteEvents(selection);
     await pruner.deleteUnusedNames();
-    await pruner.deleteDanglingKeys();
+    await pruner.deleteKeys();
     await pruner.findBounds();
     await pruner.vacuum();
     return pruner.tally.pruned;
@@ -114,6 +112,41 @@ export function countExpired(
     for (const { session } of list) sessions.add(session);
   }
   return { events, sessions: sessions.size, held: finder.held, of: finder.events };
+}
+
+/**
+ * @returns a function that deletes events with their conflicts, and their keys as far as these are in memory. Call it inside a
+ * transaction of the writer. It returns how many events each session has lost.
+ */
+export function eventRemoval(
+  db: Database,
+): (events: Iterable<{ readonly seq: number; readonly session: number }>) => Map<number, number> {
+  const removeKey = db.prepare<[number]>(`
+    DELETE FROM recent_key WHERE (session, hash, revision) =
+      (SELECT session, key_hash(event_id), revision FROM event WHERE seq = ?)`);
+  const remove = db.prepare<[number]>('DELETE FROM event WHERE seq = ?');
+  const removeConflict = db.prepare<[number, number]>('DELETE FROM conflict WHERE session = ? AND seq = ?');
+  const removeCopy = db.prepare<[number]>('DELETE FROM conflict_copy WHERE seq = ?');
+  const updateSession = db.prepare<[number, number]>(
+    'UPDATE session SET events = events - ?, first_ns = NULL, last_ns = NULL WHERE id = ?',
+  );
+  // Readers in order of arrival are told what is missing (arrivalReader.ts).
+  const notePruned = db.prepare<[number]>('UPDATE pruned SET up_to_seq = max(up_to_seq, ?)');
+  const countSessions = sessionCounter(db);
+  return (events) => {
+    const deleted = new Map<number, number>();
+    let last = 0;
+    countSessions();
+    for (const { seq, session } of events) {
+      removeKey.run(seq);
+      deleted.set(session, (deleted.get(session) ?? 0) + remove.run(seq).changes);
+      if (removeConflict.run(session, seq).changes > 0) removeCopy.run(seq);
+      last = Math.max(last, seq);
+    }
+    for (const [session, count] of deleted) updateSession.run(count, session);
+    notePruned.run(last);
+    return deleted;
+  };
 }
 
 class Pruner {
@@ -154,39 +187,19 @@ class Pruner {
     });
   }
 
-  /** Deletes the events with their conflicts, and records in which sessions keys may dangle. */
+  /** Deletes the events with their conflicts, and their keys as far as these are in memory. */
   async deleteEvents(selection: PruneSelection): Promise<void> {
-    const remove = this.#db.prepare<[number]>('DELETE FROM event WHERE seq = ?');
-    const deleteConflict = this.#db.prepare<[number, number]>(
-      'DELETE FROM conflict WHERE session = ? AND seq = ?',
-    );
-    const deleteCopy = this.#db.prepare<[number]>('DELETE FROM conflict_copy WHERE seq = ?');
-    const updateSession = this.#db.prepare<[number, number, number]>(
-      'UPDATE session SET events = events - ?, dangling_up_to_seq = max(dangling_up_to_seq, ?) WHERE id = ?',
-    );
-    // Readers in order of arrival are told what is missing (arrivalReader.ts).
-    const notePruned = this.#db.prepare<[number]>('UPDATE pruned SET up_to_seq = max(up_to_seq, ?)');
+    const remove = eventRemoval(this.#db);
     const { tally } = this;
     // Where it is of one type, most of each page stays.
     this.#steps.isScattered = selection.type !== undefined;
     let vacuumedAt = tally.events;
-    // Those whose keys are not in the file are read to find the revisions among them.
-    await this.#steps.flushKeys();
     const expired = new ExpiredEvents(this.#db, selection);
     for await (const batch of this.#steps.paced(expired.batches())) {
       await this.#steps.runAll(batch, STEP_ROWS, (steps) => {
-        const deleted = new Map<number, { events: number; last: number }>();
-        for (const { seq, session } of steps) {
-          const { events, last } = deleted.get(session) ?? { events: 0, last: 0 };
-          deleted.set(session, { events: events + remove.run(seq).changes, last: Math.max(seq, last) });
-          if (deleteConflict.run(session, seq).changes > 0) deleteCopy.run(seq);
-        }
-        for (const [session, { events, last }] of deleted) {
-          updateSession.run(events, last, session);
-          notePruned.run(last);
-        }
+        const deleted = remove(steps);
         return () => {
-          for (const [session, { events: count }] of deleted) {
+          for (const [session, count] of deleted) {
             tally.events += count;
             tally.sessions.add(session);
           }
@@ -200,25 +213,21 @@ class Pruner {
     tally.held = expired.held;
   }
 
-  /** Of every session that has any, also from an interrupted prune. */
-  async deleteDanglingKeys(): Promise<void> {
-    const dangling = new DanglingKeys(this.#db);
+  async deleteKeys(): Promise<void> {
     // Of sessions that go on, so most of each page stays. Then pages are moved from the end of the file to wherever one is free.
     this.#steps.isScattered = true;
     let keys = 0;
-    for await (const list of this.#steps.paced(dangling.batches())) {
-      await this.#steps.runAll(list, PRUNE_STEP_KEYS, (steps) => {
-        let deleted = 0;
-        for (const step of steps) deleted += dangling.run(step);
-        return () => {
-          keys += deleted;
-        };
+    for await (const step of this.#steps.paced(keysWithoutEvent(this.#db, this.tally.sessions))) {
+      let deleted = 0;
+      await this.#steps.run(() => {
+        deleted = step();
       });
+      keys += deleted;
       this.#on('keys', keys);
     }
   }
 
-  /** Before the dangling keys: those of a session without events all go. */
+  /** Before the keys: those of a session without events all go. */
   async deleteUnusedNames(): Promise<void> {
     for await (const step of this.#steps.paced(unusedNames(this.#db))) {
       if (step === undefined) continue;

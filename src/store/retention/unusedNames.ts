@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { sessionCounter } from '../layout/sessionCounter.ts';
 import { STEP_ROWS } from './pacedSteps.ts';
 
 /** Above this many origins a prune looks for unused ones: a venue of thirty courts has 150. */
@@ -31,22 +32,21 @@ function* emptySessions(db: Database): Generator<() => void> {
     )
     .pluck();
   const remove = db.prepare<[number]>('DELETE FROM session WHERE id = ? AND events = 0');
+  const countSessions = sessionCounter(db);
   for (let ids = find.all(0); ids.length > 0; ids = find.all(ids.at(-1)!)) {
     yield () => {
+      countSessions();
       for (const id of ids) remove.run(id);
     };
   }
 }
 
-/**
- * All of these keys dangle. The daemon may flush more of them later (flush.ts): the next prune deletes those.
- */
 function* keysOfNoSession(db: Database): Generator<(() => void) | undefined> {
   const next = db.prepare<[number], number | null>('SELECT min(session) FROM key WHERE session > ?').pluck();
   const exists = db.prepare<[number], number>('SELECT 1 FROM session WHERE id = ?').pluck();
   const remove = db.prepare<[number]>(`
-    DELETE FROM key WHERE (session, hash, revision, seq) IN (
-      SELECT session, hash, revision, seq FROM key WHERE session = ? LIMIT ${UNUSED_STEP_KEYS})`);
+    DELETE FROM key WHERE (session, hash, revision) IN (
+      SELECT session, hash, revision FROM key WHERE session = ? LIMIT ${UNUSED_STEP_KEYS})`);
   let looks = 0;
   for (let session = next.get(0); typeof session === 'number'; session = next.get(session)) {
     if (++looks % STEP_ROWS === 0) yield undefined;

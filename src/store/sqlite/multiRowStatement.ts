@@ -6,7 +6,7 @@ import type { Database, RunResult, Statement } from 'better-sqlite3';
  */
 const ROWS_MAX = 20;
 
-type Value = string | number | bigint | null;
+type Value = string | number | bigint | Buffer | null;
 
 /** A statement with a list of rows, prepared once for each number of rows up to ROWS_MAX. */
 export class MultiRowStatement<Answer = unknown> {
@@ -55,11 +55,4 @@ export function inChunks<Item>(items: readonly Item[]): readonly (readonly Item[
 /** @returns the SQL of a list with this many parameters, "(?, ?)". */
 export function placeholders(length: number): string {
   return `(${Array(length).fill('?').join(', ')})`;
-}
-
-/** @returns the parameters of a list of this length: `seqs`, padded with 0, which no event has. */
-export function padded(seqs: Float64Array, length: number): number[] {
-  const all = Array<number>(length).fill(0);
-  for (let i = 0; i < seqs.length; i++) all[i] = seqs[i]!;
-  return all;
 }

@@ -1,13 +1,13 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
-import { DedupIndex } from '../dedup/dedupIndex.ts';
-import type { KeyEntry } from '../dedup/memtable.ts';
 import { readErasures } from '../erasure/ledger.ts';
 import { ErasedNames, Redactor } from '../erasure/redactor.ts';
 import { LAST_GIVEN_SEQ } from '../layout/epochs.ts';
-import { Arbiter, type CameraNames } from './arbiter.ts';
+import { keyHash } from '../layout/keyHash.ts';
+import { Arbiter, type CameraNames, isSameEvent, otherCamera } from './arbiter.ts';
 import { ConflictCopies } from './conflictCopies.ts';
 import { EventInserter, type NumberedEvent } from './eventInserter.ts';
+import { EventKeys, type KeyEntry, type KeyLimits } from './keys.ts';
 import { NameInterner } from './nameInterner.ts';
 import { SessionCounters } from './sessionCounters.ts';
 
@@ -56,39 +56,35 @@ interface Candidate extends NumberedEvent, KeyEntry {
 
 /** Stores events, each key once. Call `append` inside a transaction, then `committed` or `rolledBack`. */
 export class Appender {
-  readonly keys: DedupIndex;
+  readonly keys: EventKeys;
   readonly #db: Database;
   readonly #names: NameInterner;
   readonly #redactor: Redactor;
-  readonly #sessions: SessionCounters;
+  readonly #counters: SessionCounters;
   readonly #arbiter: Arbiter;
   readonly #events: EventInserter;
   readonly #copies: ConflictCopies;
+  readonly #countDuplicate: Statement<[number]>;
   readonly #countConflict: Statement<[number, number, number]>;
   #nextSeq: number;
 
-  constructor(db: Database) {
-    // SQLite writes the undo journal of a multi-row statement, such as a flush step, to a temporary file: in
+  constructor(db: Database, keyLimits?: KeyLimits) {
+    // SQLite writes the undo journal of a multi-row statement, such as a step of a move, to a temporary file: in
     // memory, not in /var/tmp.
     db.pragma('temp_store = MEMORY');
     this.#db = db;
     this.#names = new NameInterner(db);
     this.#redactor = new Redactor(readErasures(db), new ErasedNames(db, false));
-    this.keys = new DedupIndex(db);
-    this.#sessions = new SessionCounters(db);
+    this.keys = new EventKeys(db, keyLimits);
+    this.#counters = new SessionCounters(db);
     this.#arbiter = new Arbiter(db);
     this.#copies = new ConflictCopies(db);
-    this.#events = new EventInserter(db, this.#sessions);
+    this.#events = new EventInserter(db);
+    this.#countDuplicate = db.prepare('UPDATE session SET duplicates = duplicates + 1 WHERE id = ?');
     this.#countConflict = db.prepare(`
       INSERT INTO conflict (session, seq, copies, last_ms) VALUES (?, ?, 1, ?)
       ON CONFLICT DO UPDATE SET copies = copies + 1, last_ms = excluded.last_ms`);
-    // AUTOINCREMENT remembers the highest seq ever assigned, even after its event was pruned. The two others
-    // guard against a damaged counter: no seq is assigned twice, and none at or below `flushed`, whose keys a
-    // start would not read back.
-    const last = db
-      .prepare<[], number>(`SELECT max(${LAST_GIVEN_SEQ}, (SELECT up_to_seq FROM flushed))`)
-      .pluck();
-    this.#nextSeq = (last.get() ?? 0) + 1;
+    this.#nextSeq = (db.prepare<[], number>(`SELECT ${LAST_GIVEN_SEQ}`).pluck().get() ?? 0) + 1;
   }
 
   /**
@@ -106,50 +102,43 @@ export class Appender {
     for (const [i, { events, receivedMs }] of arrivals.entries()) {
       for (const event of events) candidates.push(this.#candidate(event, receivedMs, counts[i]!));
     }
-    const found = this.keys.findOrInsert(candidates);
-    this.#events.insert(candidates.filter((_, i) => found[i]!.length === 0));
-    for (let i = 0; i < candidates.length; i++) {
-      if (found[i]!.length > 0) this.#resolveDuplicate(candidates[i]!, found[i]!);
-    }
+    this.#arbiter.begin();
+    const isNew = this.keys.insert(candidates);
+    this.#events.insert(candidates.filter((_, i) => isNew[i]));
+    for (const [i, candidate] of candidates.entries()) if (!isNew[i]) this.#resolveDuplicate(candidate);
     this.#copies.trim();
-    this.#sessions.write();
+    this.#counters.added(candidates.length);
     return counts;
   }
 
-  /** @param found the seqs of events that may have the same key, as of `findOrInsert`. */
-  #resolveDuplicate(candidate: Candidate, found: readonly number[]): void {
-    // Since `findOrInsert`, an equal key may have been inserted below, for an earlier candidate that was no duplicate.
-    const seqs = [...found, ...this.keys.findInMemory(candidate)];
-    const first = this.#arbiter.find(candidate, seqs);
+  #resolveDuplicate(candidate: Candidate): void {
+    const seq = this.keys.seqOf(candidate);
+    const first = seq === null ? undefined : this.#arbiter.find(seq, candidate);
     if (first === undefined) {
-      // The event was pruned, or another event_id has the same hash: without a matching row it is no
-      // duplicate.
-      this.keys.insert(candidate);
+      this.keys.replace(candidate);
       this.#events.insert([candidate]);
       return;
     }
-    const { counts, session, receivedMs } = candidate;
+    const { counts, session, receivedMs, event } = candidate;
     counts.accepted--;
     counts.duplicates++;
     counts.copies ??= { all: [], inConflict: [] };
-    counts.copies.all.push(candidate.event);
-    this.#sessions.addDuplicate(session);
-    if (this.#arbiter.isSame(first, candidate)) return;
+    counts.copies.all.push(event);
+    this.#countDuplicate.run(session);
+    if (isSameEvent(first, event)) return;
     counts.conflicts++;
-    const other = this.#arbiter.otherCamera(first, candidate);
-    counts.copies.inConflict.push({ event: candidate.event, other });
+    const other = otherCamera(first, event);
+    counts.copies.inConflict.push({ event, other });
     const isShared = other !== undefined;
     // The log names the first shared id, if there is one, rather than the first conflict.
-    if (counts.conflicts === 1 || (isShared && counts.sharedIds === undefined))
-      counts.firstConflict = candidate.event;
+    if (counts.conflicts === 1 || (isShared && counts.sharedIds === undefined)) counts.firstConflict = event;
     if (isShared) counts.sharedIds = (counts.sharedIds ?? 0) + 1;
     this.#countConflict.run(session, first.seq, receivedMs);
-    this.#copies.add(first.seq, candidate.event);
+    this.#copies.add(first.seq, event);
   }
 
   /** Call it after the transaction has been committed. */
   committed(): void {
-    this.#events.committed();
     this.#names.committed();
     this.keys.committed();
   }
@@ -164,10 +153,8 @@ export class Appender {
     this.#redactor.use(readErasures(this.#db));
   }
 
-  /** Forgets everything since the last commit: ids, counters, keys. */
+  /** Forgets everything since the last commit. */
   rolledBack(): void {
-    this.#events.rolledBack();
-    this.#sessions.rolledBack();
     this.#names.rolledBack();
     this.keys.rolledBack();
   }
@@ -177,7 +164,7 @@ export class Appender {
     const session = this.#names.sessionId(sent.sessionId);
     const event = this.#redactor.redact(sent, session);
     const { id: origin, checksum: originChecksum } = this.#names.origin(event);
-    const hash = this.keys.hash(eventId);
+    const hash = keyHash(eventId);
     return {
       session,
       hash,

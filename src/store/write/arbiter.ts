@@ -1,105 +1,83 @@
-import type { Statement } from 'better-sqlite3';
-import Database from 'better-sqlite3';
-import { COMPARED_CHARS } from '../../base/limits.ts';
+import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
 import { sameJson } from '../../protocol/sameJson.ts';
-
-/** UTF-8 bytes of a UTF-16 code unit, at most. */
-const UTF8_BYTES = 3;
-
-/**
- * The columns that identify an event. Without its texts, which may be as large as a request body: those are
- * read only to be compared.
- */
-interface Head {
-  readonly seq: number;
-  readonly session: number;
-  readonly eventId: string;
-  readonly revision: number;
-  readonly eot: string;
-  readonly origin: number;
-  readonly confidence: number;
-  readonly payloadBytes: number;
-  readonly extraBytes: number | null;
-  readonly erased: 1 | null;
-}
+import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow, type DecodedEvent } from '../read/arrivalRow.ts';
+import { Damage } from '../read/damage.ts';
 
 export type CameraNames = Pick<CourtEvent, 'courtId' | 'source'>;
 
-/** An event that has arrived, with the ids of its interned names. */
-interface Arrived {
-  readonly session: number;
-  readonly origin: number;
-  readonly event: CourtEvent;
-}
-
-/**
- * Decides from the rows whether an event is stored already: a key of the dedup index only says where it may
- * be. Compares the ids of names, so that the verdict does not depend on other rows.
- */
+/** Compares events that came again with the stored ones. */
 export class Arbiter {
-  readonly #head: Statement<[number], Head>;
-  readonly #texts: Statement<[number], Pick<CourtEvent, 'payload' | 'extra'>>;
-  readonly #camera: Statement<[number], CameraNames>;
+  readonly #decoder: ArrivalDecoder;
+  readonly #row: Statement<[number], ArrivalRow>;
+  #last: DecodedEvent | undefined;
+  readonly #removals: readonly Statement<[{ seq: number; session: number }]>[];
 
-  constructor(db: Database.Database) {
-    this.#head = db.prepare(`
-      SELECT seq, session, event_id AS eventId, revision, eot, origin, confidence, octet_length(payload) AS payloadBytes,
-             octet_length(extra) AS extraBytes, erased
-        FROM event WHERE seq = ?`);
-    this.#texts = db.prepare('SELECT payload, extra FROM event WHERE seq = ?');
-    this.#camera = db.prepare('SELECT court AS courtId, source FROM origin WHERE id = ?');
+  constructor(db: Database) {
+    this.#decoder = new ArrivalDecoder(db);
+    this.#row = db
+      .prepare<[number], ArrivalRow>(`SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE seq = ?`)
+      .raw();
+    this.#removals = [
+      // A session that has lost one does not know its first and last event (retention/lostBounds.ts).
+      `UPDATE session SET events = events - 1, first_ns = NULL, last_ns = NULL
+        WHERE id = @session AND @seq <= (SELECT counted_up_to FROM flushed)`,
+      'DELETE FROM event WHERE seq = @seq',
+      'DELETE FROM conflict WHERE session = @session AND seq = @seq',
+      'DELETE FROM conflict_copy WHERE seq = @seq',
+    ].map((sql) => db.prepare(sql));
+  }
+
+  /** Call it before each transaction: rows may have changed. */
+  begin(): void {
+    this.#last = undefined;
   }
 
   /**
-   * @returns the first of these rows with the same (session_id, event_id, revision) (spec 2.3); undefined if
-   * there is none.
+   * @param seq what the key of the arrived event leads to. @param arrived the event that came again.
+   * @returns the stored event; undefined if it was pruned, or if the disk has changed its row: that is deleted, and makes room for
+   * the event that came.
    */
-  find({ session, event }: Arrived, seqs: readonly number[]): Head | undefined {
-    for (const seq of seqs) {
-      const head = this.#head.get(seq);
-      if (head?.eventId !== event.eventId) continue;
-      if (head.revision === event.revision && head.session === session) return head;
+  find(
+    seq: number,
+    arrived: { readonly session: number; readonly event: CourtEvent },
+  ): DecodedEvent | undefined {
+    // A request may have the same key many times, and the stored event may be large.
+    if (this.#last?.seq === seq) return this.#last;
+    const row = this.#row.get(seq);
+    if (row === undefined) return undefined;
+    const stored = this.#decoder.event(row, new Damage());
+    const { sessionId, eventId, revision } = arrived.event;
+    const isIt =
+      stored?.sessionId === sessionId && stored.eventId === eventId && stored.revision === revision;
+    if (isIt) {
+      this.#last = stored;
+      return stored;
     }
+    // An intact row of another event means that the key is damaged: that event stays.
+    if (stored === undefined)
+      for (const removal of this.#removals) removal.run({ seq, session: arrived.session });
     return undefined;
   }
-
-  /**
-   * @returns the camera of the stored event where that is another one: the two share an event_id. Undefined where court and source
-   * are the same, or the names are missing.
-   */
-  otherCamera(stored: Head, { origin, event }: Arrived): CameraNames | undefined {
-    if (stored.origin === origin) return undefined;
-    const camera = this.#camera.get(stored.origin);
-    const isSame = camera?.courtId === event.courtId && camera.source === event.source;
-    return isSame ? undefined : camera;
-  }
-
-  /**
-   * @returns whether the stored event is the same JSON value; if not, the two are in conflict. One that was erased is. The size of the
-   * new event bounds what is read for that.
-   * @throws {SqliteError} SQLITE_CORRUPT where the stored text is not JSON: SQLite does not detect damage
-   * inside a text.
-   */
-  isSame(stored: Head, { origin, event }: Arrived): boolean {
-    // What was sent is not kept, so nothing else can be said of it.
-    if (stored.erased === 1) return true;
-    if (stored.origin !== origin || stored.eot !== event.eot || stored.confidence !== event.confidence)
-      return false;
-    if (!mayBeSame(stored.payloadBytes, event.payload)) return false;
-    if (!mayBeSame(stored.extraBytes ?? 0, event.extra ?? '')) return false;
-    const texts = this.#texts.get(stored.seq);
-    if (texts === undefined) return false;
-    try {
-      return sameJson(texts.payload, event.payload) && sameJson(texts.extra ?? '{}', event.extra ?? '{}');
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-      throw new Database.SqliteError(`event ${stored.seq} is damaged`, 'SQLITE_CORRUPT');
-    }
-  }
 }
 
-/** Texts of different lengths can be the same value only where they are short: long ones are compared as text (sameJson.ts). */
-function mayBeSame(bytes: number, text: string): boolean {
-  return bytes <= 2 * COMPARED_CHARS * UTF8_BYTES || bytes === Buffer.byteLength(text);
+/** @returns the camera of the stored event if it is another one: the two share an event_id. */
+export function otherCamera(stored: DecodedEvent, event: CourtEvent): CameraNames | undefined {
+  return stored.courtId === event.courtId && stored.source === event.source ? undefined : stored;
+}
+
+/** @returns whether the stored event is the same JSON value; if not, the two are in conflict. Of one that was erased nothing else can be said. */
+export function isSameEvent(stored: DecodedEvent, event: CourtEvent): boolean {
+  return (
+    stored.erased === true ||
+    (stored.type === event.type &&
+      stored.courtId === event.courtId &&
+      stored.venueId === event.venueId &&
+      stored.source === event.source &&
+      stored.schemaVersion === event.schemaVersion &&
+      stored.eot === event.eot &&
+      stored.confidence === event.confidence &&
+      sameJson(stored.payload, event.payload) &&
+      sameJson(stored.extra ?? '{}', event.extra ?? '{}'))
+  );
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Transaction } from 'better-sqlite3';
-import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, MEMTABLE_KEYS_MAX, QUEUED_REQUESTS } from '../../base/limits.ts';
+import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, QUEUED_REQUESTS } from '../../base/limits.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
 import { type Unavailability, unavailable } from '../../protocol/unavailable.ts';
 import { failureKind } from '../sqlite/errors.ts';
@@ -9,6 +9,7 @@ import type { Checkpointer } from '../wal/checkpointer.ts';
 import { Appender, type Counts, type ReceivedBatch } from './appender.ts';
 import { CommitMeter } from './commitMeter.ts';
 import { DiskFull, type DiskFullEvents } from './diskFull.ts';
+import type { KeyLimits } from './keys.ts';
 import { MaintenanceSteps } from './maintenanceSteps.ts';
 
 /** Milliseconds between log lines about a damaged event: its camera sends it again every few seconds. */
@@ -21,6 +22,8 @@ export const DAMAGE_LOG_MS = 60_000;
 const GROUP_EVENTS = 4_000;
 /** Cameras that play send several times a second. */
 const SERVING_MS = 1_000;
+/** Without a request for so long, work that can wait has its turn. */
+const CALM_MS = 20;
 
 /** What the daemon logs about the health of the store. */
 export interface GroupCommitEvents extends DiskFullEvents {
@@ -42,7 +45,7 @@ export interface GroupCommitEvents extends DiskFullEvents {
 export interface GroupCommitOptions {
   /** Events in one commit; 1 commits every request alone, which `npm run bench` compares with. */
   readonly groupEvents?: number;
-  readonly memtableKeysMax?: number;
+  readonly keys?: KeyLimits;
 }
 
 /** A request that waits for its commit. */
@@ -74,7 +77,6 @@ export class GroupCommit {
   readonly #on: GroupCommitEvents;
   readonly #beforeCommit: () => void;
   readonly #groupEvents: number;
-  readonly #memtableKeysMax: number;
   readonly #commitGroup: Transaction<(group: QueuedRequest[]) => Counts[]>;
   readonly #commitAside: Transaction<(write: () => void) => void>;
   #queue: QueuedRequest[] = [];
@@ -86,6 +88,7 @@ export class GroupCommit {
   #isFailed = false;
   #isClosed = false;
   #isMaintenanceDue = false;
+  #calmTimer: NodeJS.Timeout | undefined;
   #reportDamageFrom = 0;
   #committedAt = Number.NEGATIVE_INFINITY;
   readonly #holds = new Set<Unavailability>();
@@ -95,15 +98,14 @@ export class GroupCommit {
     db: Database,
     on: GroupCommitEvents,
     beforeCommit: () => void = () => {},
-    { groupEvents = GROUP_EVENTS, memtableKeysMax = MEMTABLE_KEYS_MAX }: GroupCommitOptions = {},
+    { groupEvents = GROUP_EVENTS, keys }: GroupCommitOptions = {},
   ) {
     this.#db = db;
     this.#on = on;
     this.#beforeCommit = beforeCommit;
     this.#groupEvents = groupEvents;
-    this.#memtableKeysMax = memtableKeysMax;
     this.full = new DiskFull(on, () => this.#maintenance.hasRoom());
-    this.#appender = new Appender(db);
+    this.#appender = new Appender(db, keys);
     this.#maintenance = new MaintenanceSteps(db, this.#appender.keys, {
       ...on,
       fatal: (error) => this.fail(error),
@@ -124,8 +126,8 @@ export class GroupCommit {
       if (this.#isFailed) return reject(unavailable('failed'));
       const [reason] = this.#holds;
       if (reason !== undefined) return reject(unavailable(reason));
-      if (this.#appender.keys.count >= this.#memtableKeysMax) {
-        // No commit will follow, and a flush only runs after one.
+      if (this.#appender.keys.count >= this.#appender.keys.limits.most) {
+        // No commit will follow, and a move only goes on after one.
         this.#isMaintenanceDue = true;
         if (!this.#isBackingOff) this.#schedule();
         return reject(unavailable('behind'));
@@ -195,22 +197,6 @@ export class GroupCommit {
     return performance.now() - this.#committedAt < SERVING_MS;
   }
 
-  /** Keys in the memtable. */
-  get keysInMemory(): number {
-    return this.#appender.keys.count;
-  }
-
-  /**
-   * Writes some keys of the memtable to the file.
-   * @param most how many; absent: as many as any flush does at once.
-   * @returns whether the flush that was in progress, or that this call began, is over.
-   * @throws {SqliteError} where it was rolled back.
-   */
-  flushStep(most?: number): boolean {
-    this.#orFail(() => this.#appender.keys.flushStep(most));
-    return !this.#appender.keys.isFlushing;
-  }
-
   /** Forgets the ids of names: some have been deleted. */
   forgetNames(): void {
     this.#appender.forgetNames();
@@ -239,7 +225,7 @@ export class GroupCommit {
 
   /** Runs the maintenance that is due, without waiting for a request. */
   maintain(): void {
-    this.#isMaintenanceDue ||= this.#maintenance.isDue;
+    this.#isMaintenanceDue ||= this.#maintenance.isDue(this.#isCalm);
     if (this.#isMaintenanceDue && !this.#isBackingOff) this.#schedule();
   }
 
@@ -277,13 +263,25 @@ export class GroupCommit {
   #turn(): void {
     this.#isScheduled = false;
     // Before the commit, not after it: by now the answers of the previous group have left.
-    if (this.#isMaintenanceDue && !this.#isClosed) this.#maintenance.step();
+    if (!this.#isClosed && (this.#isMaintenanceDue || this.#isCalm)) this.#maintenance.step(this.#isCalm);
     if (this.#isFailed) return;
     const group = this.#takeGroup();
     if (group.length > 0) this.#commit(group);
     if (this.#isBackingOff || this.#isFailed) return;
-    this.#isMaintenanceDue = !this.#isClosed && this.#maintenance.isDue;
+    this.#isMaintenanceDue = !this.#isClosed && this.#maintenance.isDue(this.#isCalm);
     if (this.#queue.length > 0 || this.#isMaintenanceDue) this.#schedule();
+    else if (!this.#isClosed && this.#maintenance.isDue(true)) this.#maintainWhenCalm();
+  }
+
+  get #isCalm(): boolean {
+    return this.#queue.length === 0 && performance.now() - this.#committedAt >= CALM_MS;
+  }
+
+  #maintainWhenCalm(): void {
+    this.#calmTimer ??= setTimeout(() => {
+      this.#calmTimer = undefined;
+      if (!this.#isBackingOff) this.#schedule();
+    }, CALM_MS).unref();
   }
 
   #takeGroup(): QueuedRequest[] {

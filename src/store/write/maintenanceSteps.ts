@@ -1,12 +1,12 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { BUSY_RETRY_MS } from '../../base/limits.ts';
-import type { DedupIndex } from '../dedup/dedupIndex.ts';
 import { freeBytes, reservedBytes, truncateWal } from '../directory/diskReserve.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import { Checkpointer } from '../wal/checkpointer.ts';
+import type { EventKeys } from './keys.ts';
 
-/** Pause after a flush step that failed; BUSY_RETRY_MS where the database was locked. */
+/** Pause after a step of a move that failed; BUSY_RETRY_MS where the database was locked. */
 export const MAINTENANCE_RETRY_MS = 1_000;
 /** Free space from which a full disk counts as having room again: a batch of 500 takes half of it. */
 const FULL_ROOM_BYTES = 1024 ** 2;
@@ -18,39 +18,39 @@ interface MaintenanceEvents {
   unexpected(error: unknown): void;
 }
 
-/** The work between commits: checkpoints, and flushes of the dedup index. All of it can be postponed. */
+/** The work between commits: checkpoints, and moves of keys to the file. All of it can be postponed. */
 export class MaintenanceSteps {
   readonly checkpoints: Checkpointer;
   readonly #db: Database;
   readonly #directory: DataDirectory;
-  readonly #keys: DedupIndex;
+  readonly #keys: EventKeys;
   readonly #noopWrite: Statement<[]>;
   readonly #on: MaintenanceEvents;
   #notBefore = 0;
 
-  constructor(db: Database, keys: DedupIndex, on: MaintenanceEvents) {
+  constructor(db: Database, keys: EventKeys, on: MaintenanceEvents) {
     this.checkpoints = new Checkpointer(db, (error) => this.#failed(error));
     this.#db = db;
     this.#directory = DataDirectory.of(db.name);
-    this.#noopWrite = db.prepare('UPDATE flushed SET up_to_seq = up_to_seq');
+    this.#noopWrite = db.prepare('UPDATE flushed SET up_to = up_to');
     this.#keys = keys;
     this.#on = on;
   }
 
-  /** Whether `step` has work to do. */
-  get isDue(): boolean {
-    return this.checkpoints.isDue || this.#isFlushDue;
+  /** @param isCalm no request waits. @returns whether `step` has work to do. */
+  isDue(isCalm: boolean): boolean {
+    return this.checkpoints.isDue || this.#isMoveDue(isCalm);
   }
 
-  /** One checkpoint and one flush step, where they are due. Call it between commits; failures go to `on`. */
-  step(): void {
+  /** One checkpoint and one step of a move, where they are due. Call it between commits; failures go to `on`. */
+  step(isCalm: boolean): void {
     try {
       if (this.checkpoints.isDue) this.checkpoints.step();
-      if (this.#isFlushDue) this.#keys.flushStep();
+      if (this.#isMoveDue(isCalm)) this.#keys.moveStep();
     } catch (error) {
       const kind = failureKind(error);
       this.#notBefore = performance.now() + (kind === 'busy' ? BUSY_RETRY_MS : MAINTENANCE_RETRY_MS);
-      // The keys stay in memory, up to MEMTABLE_KEYS_MAX of them, and each start reads them back: events are
+      // The keys stay in memory, up to KeyLimits.most of them, and each start reads them back: events are
       // still stored.
       if (kind === 'damaged') this.#on.damaged(error);
       else this.#failed(error);
@@ -84,8 +84,8 @@ export class MaintenanceSteps {
     }
   }
 
-  get #isFlushDue(): boolean {
-    return this.#keys.isFlushDue && performance.now() >= this.#notBefore;
+  #isMoveDue(isCalm: boolean): boolean {
+    return this.#keys.isMoveDue(isCalm) && performance.now() >= this.#notBefore;
   }
 
   /** A full disk or a locked database loses nothing: the step is repeated. */

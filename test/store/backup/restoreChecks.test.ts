@@ -130,12 +130,11 @@ const DEEP = `'{"a":' || replace(hex(zeroblob(40)), '00', '[') || replace(hex(ze
 /** Values that courtd never writes; and whether a start refuses them too, because every event needs them. */
 const VALUES: readonly (readonly [sql: string, table: string, stopsStart?: boolean])[] = [
   ['INSERT INTO flushed SELECT * FROM flushed', 'flushed', true],
-  [`UPDATE flushed SET up_to_seq = ${HUGE}`, 'flushed', true],
-  ["UPDATE flushed SET secret = x'00'", 'flushed', true],
+  [`UPDATE flushed SET up_to = ${HUGE}`, 'flushed', true],
+  ['UPDATE flushed SET counted_up_to = -1', 'flushed', true],
   ['DELETE FROM pruned', 'pruned', true],
   ['DELETE FROM epoch', 'epoch', true],
   [`UPDATE epoch SET from_seq = -1`, 'epoch', true],
-  [`UPDATE sqlite_sequence SET seq = ${HUGE} WHERE name = 'event'`, 'sqlite_sequence', true],
   ["UPDATE sqlite_sequence SET seq = 'x' WHERE name = 'session'", 'sqlite_sequence', true],
   [`UPDATE event SET seq = ${HUGE} WHERE seq = 20`, 'event', true],
   ['UPDATE token SET created_ms = 9000000000000000', 'token', true],

@@ -88,8 +88,8 @@ t.test('a chunk is bounded in bytes, and large texts come whole', (t) => {
 });
 
 t.test('a filter takes what it names, and a look without any of it goes on all the same', (t) => {
-  const { db } = scratch(t);
-  const committer = new Committer(db);
+  const { folder, db: before } = scratch(t);
+  const committer = new Committer(before);
   const [first] = court(event({ session_id: 's', court_id: 'c', source: 'n', type: 'BALL_HIT' }));
   const [last] = court(event({ session_id: 's', court_id: 'c', source: 'n', type: 'BALL_HIT' }));
   const others = court(
@@ -100,7 +100,9 @@ t.test('a filter takes what it names, and a look without any of it goes on all t
   );
   committer.append(first!, ...others);
   // Far behind: a prune has left nothing in between.
-  db.exec(`UPDATE sqlite_sequence SET seq = ${50 * ARRIVALS_SCAN_ROWS} WHERE name = 'event'`);
+  before.exec(`UPDATE pruned SET up_to_seq = ${50 * ARRIVALS_SCAN_ROWS}`);
+  before.close();
+  const { db } = scratch(t, folder);
   new Committer(db).append(last!);
   const filters: [ArrivalFilter, number][] = [
     [{ session: 's' }, 3],

@@ -3,7 +3,7 @@ import module from 'node:module';
 import timers from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
-import { PacedSteps, STEP_MS, STEP_ROWS } from '../../../src/store/retention/pacedSteps.ts';
+import { PacedSteps, STEP_MS } from '../../../src/store/retention/pacedSteps.ts';
 import { setClock, stopClock } from '../../harness/clock.ts';
 import { event } from '../../harness/events.ts';
 import { Committer, court, fillWal, otherConnection, scratch } from '../../harness/scratchStore.ts';
@@ -77,35 +77,6 @@ t.test('a transaction ends when its time is over, and has one item at least', as
   await steps.runAll([1, 2, 3], 2, work(0));
   t.strictSame(done, [[1, 2], [3]]);
 });
-
-t.test(
-  'keys in memory are written in short steps while requests come, and in long ones on a full disk',
-  async (t) => {
-    const { db, committer, pauses, pass } = make(t);
-    let asked: unknown[] = [];
-    const flush = async (keysInMemory: number, isServing: boolean, isFull = false) => {
-      [asked, pauses.length] = [[], 0];
-      const flushStep = (most?: number) => {
-        asked.push(most);
-        if (isFull && asked.length === 1) throw new Database.SqliteError('full', 'SQLITE_FULL');
-        pass(STEP_MS);
-        return asked.length % 3 === 0;
-      };
-      const writer = { ...committer.steps, isServing, keysInMemory, flushStep };
-      await new PacedSteps(db, writer, () => {}).flushKeys();
-      return asked;
-    };
-    t.strictSame(await flush(10_000, true), [], 'so few are read from memory');
-    t.strictSame(
-      await flush(10_001, true),
-      Array(6).fill(STEP_ROWS),
-      'what arrives meanwhile is written as well',
-    );
-    t.strictSame(pauses, Array(6).fill(40 * STEP_MS));
-    t.strictSame(await flush(10_001, false), Array(6).fill(undefined));
-    t.strictSame(await flush(10_001, true, true), [STEP_ROWS, ...Array(5).fill(undefined)]);
-  },
-);
 
 t.test('behind a reader each step waits until the WAL can be checkpointed', async (t) => {
   const { folder, db, make: makeSteps } = make(t);

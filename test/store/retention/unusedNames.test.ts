@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import t, { type Test } from 'tap';
+import { eventRemoval } from '../../../src/store/retention/prune.ts';
 import { unusedNames } from '../../../src/store/retention/unusedNames.ts';
 import { event } from '../../harness/events.ts';
 import { Committer, court, scratch, stepsOf } from '../../harness/scratchStore.ts';
@@ -15,8 +16,8 @@ function make(t: Test) {
 
 /** As a prune deletes an event. */
 function remove(db: Database, seq: number): void {
-  db.exec(`UPDATE session SET events = events - 1 WHERE id = (SELECT session FROM event WHERE seq = ${seq});
-           DELETE FROM event WHERE seq = ${seq}`);
+  const session = db.prepare<[number], number>('SELECT session FROM event WHERE seq = ?').pluck().get(seq)!;
+  db.transaction(() => eventRemoval(db)([{ seq, session }]))();
 }
 
 t.test('a session that gets an event after it was found empty stays', (t) => {
@@ -55,7 +56,7 @@ t.test('of more than one step can take, all go', (t) => {
   committer.sealAll();
   db.exec(`
     WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 5010)
-      INSERT INTO key SELECT 1000 + i / 4000, i, 0, i FROM n;
+      INSERT INTO key SELECT 1000 + i / 4000, CAST(i AS BLOB), 0, i FROM n;
     WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 510)
       INSERT INTO session (id, name) SELECT i, 'empty ' || i FROM n`);
   let steps = 0;

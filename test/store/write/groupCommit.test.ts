@@ -5,9 +5,9 @@ import t from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, FULL_RETRY_MS, QUEUED_REQUESTS } from '../../../src/base/limits.ts';
 import type { CourtEvent } from '../../../src/protocol/event.ts';
-import { MEMTABLE_KEYS } from '../../../src/store/dedup/dedupIndex.ts';
 import { Store } from '../../../src/store/store.ts';
 import { DAMAGE_LOG_MS, GroupCommit, type GroupCommitOptions } from '../../../src/store/write/groupCommit.ts';
+import { KEY_LIMITS } from '../../../src/store/write/keys.ts';
 import { MAINTENANCE_RETRY_MS } from '../../../src/store/write/maintenanceSteps.ts';
 import { setClock, stopClock } from '../../harness/clock.ts';
 import { type Cleanup, temporaryFolder } from '../../harness/daemon.ts';
@@ -218,39 +218,34 @@ t.test('more waiting requests than the limit are refused at once, and the others
 t.test(
   'with too many keys in memory events are refused until there are fewer: a start must read them back',
   async (t) => {
-    const { writer, db } = makeWriter(t, { memtableKeysMax: 10 });
+    const { writer, db } = makeWriter(t, { keys: { ...KEY_LIMITS, most: 10 } });
     t.strictSame(await writer.append(court(...events(10))), stored(10));
     t.strictSame(await refusal(writer.append(one())), ['storage_busy', 503, '5']);
     t.equal(db.prepare('SELECT count(*) FROM event').pluck().get(), 10);
   },
 );
 
-t.test(
-  'keys that could not be flushed, because the disk was full, are flushed when there is room again',
-  async (t) => {
-    const { writer, db } = makeWriter(t, { memtableKeysMax: MEMTABLE_KEYS });
-    const [sample] = one();
-    const batch = (from: number) =>
-      Array.from({ length: MEMTABLE_KEYS / 10 }, (_, i) => ({ ...sample!, eventId: `event-${from + i}` }));
-    for (let n = 1; n < 10; n++) await writer.append(batch(n * MEMTABLE_KEYS));
-    const last = writer.append(batch(0));
-    db.pragma('wal_autocheckpoint = 0');
-    await last.then(() => db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`));
-    const refused = ['storage_busy', 503, '5'];
-    while (db.prepare('SELECT count(*) FROM key').pluck().get() === 0) {
-      t.strictSame(await refusal(writer.append(one())), refused);
-      // The flush has failed by now, and nothing else is going on.
-      await setTimeout(MAINTENANCE_RETRY_MS / 4);
-      db.pragma('max_page_count = 1000000');
-    }
-    let answer: unknown = refused;
-    while (Array.isArray(answer)) {
-      await setTimeout(BUSY_RETRY_MS);
-      answer = await refusal(writer.append(one()));
-    }
-    t.strictSame(answer, stored(1));
-  },
-);
+t.test('keys that could not move, because the disk was full, move when there is room again', async (t) => {
+  const { writer, db } = makeWriter(t, { keys: { calm: 10, urgent: 10, most: 10, step: 10 } });
+  const last = writer.append(court(...events(10)));
+  db.pragma('wal_autocheckpoint = 0');
+  await last.then(() => db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`));
+  const fill = db.prepare('INSERT INTO key VALUES (9, ?, 0, 0)');
+  t.throws(() => {
+    for (let i = 0; ; i++) fill.run(Buffer.alloc(1_000, i));
+  }, /full/);
+  const refused = ['storage_busy', 503, '5'];
+  t.strictSame(await refusal(writer.append(one())), refused);
+  // The step has failed by now, and nothing else is going on.
+  await setTimeout(MAINTENANCE_RETRY_MS / 4);
+  db.pragma('max_page_count = 1000000');
+  let answer: unknown = refused;
+  while (Array.isArray(answer)) {
+    await setTimeout(BUSY_RETRY_MS);
+    answer = await refusal(writer.append(one()));
+  }
+  t.strictSame(answer, stored(1));
+});
 
 t.test('after a failed sync the log is not checkpointed any more: it may not be on the disk', async (t) => {
   const { db, writer } = makeWriter(t);
@@ -285,20 +280,15 @@ t.test(
 t.test(
   'where commits are no longer synced after a step of a prune, nothing is stored any more',
   async (t) => {
-    const flush = (writer: GroupCommit) => {
-      while (!writer.flushStep());
+    const { db, writer, told } = makeWriter(t);
+    await writer.append(one());
+    const { pragma } = db;
+    db.pragma = (source, options) => {
+      if (source === 'synchronous = FULL') throw new Error('no memory');
+      return pragma.call(db, source, options);
     };
-    for (const step of [flush, (writer: GroupCommit) => writer.step(() => {})]) {
-      const { db, writer, told } = makeWriter(t);
-      await writer.append(one());
-      const { pragma } = db;
-      db.pragma = (source, options) => {
-        if (source === 'synchronous = FULL') throw new Error('no memory');
-        return pragma.call(db, source, options);
-      };
-      t.throws(() => step(writer), { code: 'SQLITE_IOERR' });
-      t.strictSame(told, ['fatal']);
-      t.match(await refusal(writer.append(one())), ['storage_failed']);
-    }
+    t.throws(() => writer.step(() => {}), { code: 'SQLITE_IOERR' });
+    t.strictSame(told, ['fatal']);
+    t.match(await refusal(writer.append(one())), ['storage_failed']);
   },
 );

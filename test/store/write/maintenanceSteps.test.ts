@@ -3,27 +3,27 @@ import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { BUSY_RETRY_MS } from '../../../src/base/limits.ts';
-import type { DedupIndex } from '../../../src/store/dedup/dedupIndex.ts';
 import { fillReserve } from '../../../src/store/directory/diskReserve.ts';
+import type { EventKeys } from '../../../src/store/write/keys.ts';
 import { MAINTENANCE_RETRY_MS, MaintenanceSteps } from '../../../src/store/write/maintenanceSteps.ts';
 import { setClock } from '../../harness/clock.ts';
 import { otherConnection, scratch } from '../../harness/scratchStore.ts';
 
-/** Maintenance of a real database whose flush steps fail with `failure`, on a clock that stands still. */
+/** Maintenance of a real database whose steps of a move fail with `failure`, on a clock that stands still. */
 function failing(t: Test, failure: unknown) {
   const { folder, db } = scratch(t);
   db.pragma('busy_timeout = 0');
   const told: string[] = [];
   const tell = (what: string) => () => void told.push(what);
-  const clock = { now: performance.now(), flushes: 0 };
+  const clock = { now: performance.now(), moves: 0 };
   setClock(t, () => clock.now);
   const keys = {
-    isFlushDue: true,
-    flushStep: () => {
-      clock.flushes++;
+    isMoveDue: () => true,
+    moveStep: () => {
+      clock.moves++;
       throw failure;
     },
-  } as unknown as DedupIndex;
+  } as unknown as EventKeys;
   const on = { fatal: tell('fatal'), damaged: tell('damaged'), unexpected: tell('unexpected') };
   return { folder, db, told, clock, steps: new MaintenanceSteps(db, keys, on) };
 }
@@ -35,23 +35,23 @@ for (const [code, pauseMs] of [
   ['SQLITE_FULL', MAINTENANCE_RETRY_MS],
   ['SQLITE_BUSY', BUSY_RETRY_MS],
 ] as const) {
-  t.test(`after ${code} the next flush is tried after a pause, and nobody is told`, async (t) => {
+  t.test(`after ${code} the next step is tried after a pause, and nobody is told`, async (t) => {
     const { steps, told, clock } = failing(t, sqlite(code));
-    steps.step();
-    t.equal(steps.isDue, false);
+    steps.step(true);
+    t.equal(steps.isDue(true), false);
     clock.now += pauseMs - 1;
-    steps.step();
-    t.equal(clock.flushes, 1);
+    steps.step(true);
+    t.equal(clock.moves, 1);
     clock.now += 1;
-    t.equal(steps.isDue, true);
-    steps.step();
-    t.equal(clock.flushes, 2);
+    t.equal(steps.isDue(true), true);
+    steps.step(true);
+    t.equal(clock.moves, 2);
     t.strictSame(told, []);
   });
 }
 
 t.test(
-  'a flush that meets a damaged page costs no more than the flush; other failures are told as they are',
+  'a move that meets a damaged page costs no more than the move; other failures are told as they are',
   async (t) => {
     for (const [failure, kind] of [
       [sqlite('SQLITE_CORRUPT'), 'damaged'],
@@ -59,7 +59,7 @@ t.test(
       [new TypeError('a bug'), 'unexpected'],
     ] as const) {
       const { steps, told } = failing(t, failure);
-      steps.step();
+      steps.step(true);
       t.strictSame(told, [kind]);
     }
   },
@@ -73,7 +73,7 @@ t.test(
       if (hasReserve) t.equal(fillReserve(new DataDirectory(folder)), true);
       db.exec('CREATE TABLE more (x)');
       t.ok(walBytes(db) > 0);
-      steps.step();
+      steps.step(true);
       t.equal(walBytes(db) === 0, hasReserve);
     }
   },

@@ -1,0 +1,227 @@
+import type { Database, Statement, Transaction } from 'better-sqlite3';
+import { keyHash } from '../layout/keyHash.ts';
+import { inChunks, MultiRowStatement } from '../sqlite/multiRowStatement.ts';
+import { unsynced } from '../sqlite/unsynced.ts';
+
+/** What identifies an event (spec 2.3), with the session interned and the event_id hashed; and its seq. */
+export interface KeyEntry {
+  readonly session: number;
+  readonly hash: Buffer;
+  readonly revision: number;
+  readonly seq: number;
+}
+
+export interface KeyLimits {
+  /** Keys in memory at which a move to the file begins, as soon as no request waits. */
+  readonly calm: number;
+  /** Keys in memory at which a move takes its turns between commits. */
+  readonly urgent: number;
+  /** Keys in memory at which events are answered 503, because moves fail: a start has to read all of them back. */
+  readonly most: number;
+  /** Keys that one step moves at most. */
+  readonly step: number;
+}
+
+export const KEY_LIMITS: KeyLimits = { calm: 50_000, urgent: 100_000, most: 1_000_000, step: 2_000 };
+
+/** A step that takes longer is followed by a smaller one: commits wait for it. */
+const STEP_MS = 3;
+const STEP_KEYS_MIN = 50;
+
+type Place = readonly [session: number, hash: Buffer, revision: number];
+const START: Place = [-1, Buffer.alloc(1), 0];
+const END: Place = [Number.MAX_SAFE_INTEGER, Buffer.alloc(1), 0];
+
+/** A move in progress: of the keys up to a seq, those up to a place in the order are in the file. */
+interface Move {
+  readonly upTo: number;
+  after: Place;
+}
+
+/**
+ * The keys of all stored events, each once (../../ARCHITECTURE.md#duplicates). The newest are in a table in memory, which takes part
+ * in the transaction of their events; the others are in the table `key` of the file, where a move puts them in the order of the
+ * keys, so that a page takes many at once. After a crash the keys of the events behind `flushed.up_to` are read back.
+ *
+ * It is exact only in the one process that writes (directoryLock.ts). Other processes read the view `session_event`.
+ */
+export class EventKeys {
+  readonly limits: KeyLimits;
+  readonly #db: Database;
+  readonly #insert: MultiRowStatement;
+  readonly #inFileOf: MultiRowStatement<{ readonly at: number }>;
+  readonly #recentOf: MultiRowStatement<{ readonly at: number; readonly seq: number }>;
+  readonly #seqOf: Statement<[{ session: number; hash: Buffer; revision: number }], number | null>;
+  readonly #replace: readonly Statement<[{ session: number; hash: Buffer; revision: number; seq: number }]>[];
+  readonly #countRecent: Statement<[], number>;
+  readonly #lastSeq: Statement<[], number>;
+  readonly #boundary: Statement<unknown[], [number, Buffer, number]>;
+  readonly #runStep: Transaction<(move: Move, to: Place) => number>;
+  /** Sessions that may have keys in the file: those up to this one, and these. Those of others are not looked up there. */
+  readonly #lastOldSession: number;
+  readonly #inFile = new Set<number>();
+  /** Keys in memory as of the last commit, and those inserted since. More are counted than there are: a prune deletes some. */
+  #count: number;
+  #inserted = 0;
+  #move: Move | undefined;
+  #stepKeys: number;
+
+  /** Reads the keys of the events behind `flushed.up_to` back. */
+  constructor(db: Database, limits: KeyLimits = KEY_LIMITS) {
+    this.limits = limits;
+    this.#stepKeys = limits.step;
+    this.#db = db;
+    db.function('key_hash', { deterministic: true }, keyHash as (eventId: unknown) => Buffer);
+    db.exec(`
+      ATTACH ':memory:' AS recent;
+      CREATE TABLE recent.recent_key (
+        session INTEGER, hash BLOB, revision INTEGER, seq INTEGER, PRIMARY KEY (session, hash, revision)
+      ) STRICT, WITHOUT ROWID;
+      INSERT OR REPLACE INTO recent_key
+      SELECT session, key_hash(event_id), revision, seq FROM event WHERE seq > (SELECT up_to FROM flushed)`);
+    this.#insert = new MultiRowStatement(db, 4, (rows) => `INSERT OR IGNORE INTO recent_key VALUES ${rows}`);
+    const asked = (rows: string) => `WITH asked (at, session, hash, revision) AS (VALUES ${rows})`;
+    const found = 'FROM asked CROSS JOIN';
+    this.#inFileOf = new MultiRowStatement(
+      db,
+      4,
+      (rows) => `${asked(rows)} SELECT at ${found} key USING (session, hash, revision)`,
+    );
+    this.#recentOf = new MultiRowStatement(
+      db,
+      4,
+      (rows) => `${asked(rows)} SELECT at, seq ${found} recent_key USING (session, hash, revision)`,
+    );
+    const same = '(session, hash, revision) = (@session, @hash, @revision)';
+    const number = (sql: string) => db.prepare<[], number>(sql).pluck();
+    this.#seqOf = db
+      .prepare<[object], number | null>(
+        `SELECT ifnull((SELECT seq FROM recent_key WHERE ${same}), (SELECT seq FROM key WHERE ${same}))`,
+      )
+      .pluck();
+    this.#replace = [
+      db.prepare(`DELETE FROM key WHERE ${same}`),
+      db.prepare('INSERT OR REPLACE INTO recent_key VALUES (@session, @hash, @revision, @seq)'),
+    ];
+    this.#countRecent = number('SELECT count(*) FROM recent_key');
+    this.#lastSeq = number('SELECT max(ifnull((SELECT max(seq) FROM event), 0), up_to) FROM flushed');
+    this.#boundary = db
+      .prepare<unknown[], [number, Buffer, number]>(`
+        SELECT session, hash, revision FROM recent_key WHERE (session, hash, revision) > (?, ?, ?)
+         ORDER BY session, hash, revision LIMIT 1 OFFSET ?`)
+      .raw();
+    this.#runStep = moveStep(db, (session) => this.#inFile.add(session));
+    this.#lastOldSession = number('SELECT max(id) FROM session').get() ?? 0;
+    this.#count = this.#countRecent.get() ?? 0;
+  }
+
+  /** Keys in memory, about. */
+  get count(): number {
+    return this.#count + this.#inserted;
+  }
+
+  /**
+   * Inserts the keys that are new. Call it inside the transaction that stores the events, then `committed` or `rolledBack`.
+   * @returns for each key whether it is new; of two equal ones, the first.
+   */
+  insert(keys: readonly KeyEntry[]): boolean[] {
+    return inChunks(keys).flatMap((some) => this.#insertSome(some));
+  }
+
+  #insertSome(keys: readonly KeyEntry[]): boolean[] {
+    const isNew = Array<boolean>(keys.length).fill(true);
+    if (keys.some(({ session }) => session <= this.#lastOldSession || this.#inFile.has(session)))
+      for (const { at } of this.#inFileOf.all(numbered(keys))) isNew[at] = false;
+    const values = keys.flatMap(({ session, hash, revision, seq }, at) =>
+      isNew[at] ? [session, hash, revision, seq] : [],
+    );
+    if (values.length === 0) return isNew;
+    const { changes } = this.#insert.run(values);
+    this.#inserted += changes;
+    if (changes === values.length / 4) return isNew;
+    for (const { at, seq } of this.#recentOf.all(numbered(keys)))
+      if (seq !== keys[at]!.seq) isNew[at] = false;
+    return isNew;
+  }
+
+  /** @returns the seq that a key has now; null if it is not known. */
+  seqOf({ session, hash, revision }: KeyEntry): number | null {
+    return this.#seqOf.get({ session, hash, revision }) ?? null;
+  }
+
+  /** Gives a key to another event, because the one that had it is gone. Call it as `insert`. */
+  replace({ session, hash, revision, seq }: KeyEntry): void {
+    for (const statement of this.#replace) statement.run({ session, hash, revision, seq });
+    this.#inserted++;
+  }
+
+  /** Call it after the transaction has been committed. */
+  committed(): void {
+    this.#count += this.#inserted;
+    this.#inserted = 0;
+  }
+
+  /** Call it after a rollback: SQLite has removed the keys. */
+  rolledBack(): void {
+    this.#inserted = 0;
+  }
+
+  /** @param isCalm no request waits. @returns whether a step of a move is due. */
+  isMoveDue(isCalm: boolean): boolean {
+    if (!isCalm) return this.#count >= this.limits.urgent;
+    return this.#move !== undefined || this.#count >= this.limits.calm;
+  }
+
+  /**
+   * Moves the next keys to the file, in a transaction of its own. Call it between commits. Not synced: the keys of a step that a
+   * power failure undoes are read back.
+   * @returns whether the move is over. @throws {SqliteError} if a step fails; calling again repeats that step.
+   */
+  moveStep(): boolean {
+    this.#move ??= { upTo: this.#lastSeq.get() ?? 0, after: START };
+    const move = this.#move;
+    const beganAt = performance.now();
+    const to = this.#boundary.get(...move.after, this.#stepKeys - 1) ?? END;
+    unsynced(this.#db, () => {
+      this.#count -= this.#runStep.immediate(move, to);
+    });
+    const isSlow = performance.now() - beganAt > STEP_MS;
+    this.#stepKeys = isSlow
+      ? Math.max(Math.ceil(this.#stepKeys / 2), Math.min(STEP_KEYS_MIN, this.limits.step))
+      : Math.min(Math.ceil(this.#stepKeys * 1.1), this.limits.step);
+    move.after = to;
+    if (to !== END) return false;
+    this.#move = undefined;
+    this.#count = this.#countRecent.get() ?? 0;
+    return true;
+  }
+}
+
+function numbered(keys: readonly KeyEntry[]): (number | Buffer)[] {
+  return keys.flatMap(({ session, hash, revision }, at) => [at, session, hash, revision]);
+}
+
+/**
+ * A step of a move. Keys that came after it began stay in memory. A crash between two steps leaves some keys in both places, which
+ * OR IGNORE skips.
+ * @param onSession called with each session that gets keys in the file. @returns how many keys it moved.
+ */
+function moveStep(
+  db: Database,
+  onSession: (session: number) => void,
+): Transaction<(move: Move, to: Place) => number> {
+  const moved = `
+    FROM recent_key WHERE (session, hash, revision) > (?, ?, ?) AND (session, hash, revision) <= (?, ?, ?) AND seq <= ?`;
+  const sessions = db.prepare<unknown[], number>(`SELECT DISTINCT session ${moved}`).pluck();
+  const copy = db.prepare(`INSERT OR IGNORE INTO key SELECT session, hash, revision, seq ${moved}`);
+  const remove = db.prepare(`DELETE ${moved}`);
+  const setUpTo = db.prepare('UPDATE flushed SET up_to = ?');
+  return db.transaction(({ upTo, after }, to) => {
+    const range = [...after, ...to, upTo];
+    for (const session of sessions.all(...range)) onSession(session);
+    copy.run(...range);
+    const { changes } = remove.run(...range);
+    if (to === END) setUpTo.run(upTo);
+    return changes;
+  });
+}
