@@ -115,15 +115,8 @@ export const READ_CHUNK_BYTES = 2 * MIB;
  * from the daemon. An idle tail takes 0.6 % of a core at 50, and 0.2 % at 200.
  */
 export const FOLLOW_POLL_MS = 50;
-/** How long `tail --order eot` holds an event unless `--window` says otherwise: cameras that see the same send within this. */
+/** How long `tail --order eot` holds an event: cameras that see the same send within this. */
 export const EOT_WINDOW_MS = 500;
-/** The longest `--window`. */
-export const EOT_WINDOW_MAX_MS = 60_000;
-/**
- * Memory for the events that `tail --order eot` holds: those of the longest window where a hundred cameras send 25 events a second
- * take as much. A command beside the daemon takes no more of a small box.
- */
-export const EOT_HELD_BYTES = 128 * MIB;
 /** Size of the write-ahead log at which the log warns: another program's long read transaction keeps it from shrinking. */
 export const WAL_WARN_BYTES = 256 * MIB;
 /** Size of the write-ahead log from which events are answered 503 until that reader is gone: the disk is for events. */

@@ -5,8 +5,7 @@ import { type FleetOptions, withHeadquarters } from '../../fleet/headquarters/co
 import { createStreams } from '../../fleet/headquarters/init.ts';
 import { readEvents } from '../../fleet/headquarters/readEvents.ts';
 import { parseServers } from '../../fleet/nats/address.ts';
-import { LineOutput } from '../terminal/lineOutput.ts';
-import { type JsonOption, printJson, printText, say, tableLine } from '../terminal/output.ts';
+import { type JsonOption, printJson, printText, say, stdoutSink, tableLine } from '../terminal/output.ts';
 
 /** `courtd fleet init`. */
 export async function init(url: string, options: FleetOptions): Promise<void> {
@@ -54,7 +53,7 @@ interface FleetTailOptions extends FleetOptions {
 export function tail(url: string, options: FleetTailOptions): Promise<void> {
   const { box, after = 0 } = options;
   return withHeadquarters(url, options, async (nc) => {
-    const output = new LineOutput();
-    for await (const lines of readEvents(nc, box, after)) await output.write(lines);
+    const output = stdoutSink();
+    for await (const lines of readEvents(nc, box, after)) await output.write([...lines].join(''));
   });
 }

@@ -4,57 +4,50 @@ import { COMMAND_BUSY_MS, FOLLOW_POLL_MS, READ_CHUNK_ROWS } from '../../base/lim
 import { visible } from '../../base/visibleText.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { eotToNs } from '../../protocol/eot.ts';
-import type { EotWindow } from '../../protocol/eotWindow.ts';
+import { EotWindow, type Left } from '../../protocol/eotWindow.ts';
 import { type Arrival, arrivalToJson, markLate } from '../../protocol/event.ts';
 import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
 import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/arrivalLog.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import type { ArrivalFilter } from '../../store/read/arrivalReader.ts';
 import { integer, json } from '../options/optionParsers.ts';
-import { addOrder, eotWindows, type OrderOptions, refuseMisorder } from '../options/orderOptions.ts';
-import { LineOutput } from '../terminal/lineOutput.ts';
-import { type JsonOption, say } from '../terminal/output.ts';
+import { type JsonOption, say, stdoutSink } from '../terminal/output.ts';
 
 const HELP = `
-Each event has a seq, its number in the order of arrival. Some numbers are
-missing: those of events that were received again.
-
-With --order eot and --follow, an event leaves when the window has passed since
-it arrived, and what happened before it leaves with it. One that comes behind
-what has left already leaves at once, marked as late.
+With --order eot each event is held for 500 ms after its arrival; one that
+happened before what was printed comes at once, marked as late.
 
 Examples:
   courtd tail --follow --court court-2
-  courtd tail --follow --order eot --window 2s
   courtd tail --json --follow --after 123456 >> events.ndjson`;
 
 export function define(command: Command): void {
   command
-    .description(
-      'show events in the order in which they arrived, or happened: the newest 10, or every one after a seq',
-    )
-    .option('--follow', 'go on with those that come, until it is ended; also while the daemon restarts')
+    .option('--follow', 'continue with the events that arrive, also while the daemon restarts')
     .option(
       '--after <seq>',
-      'every event that came after this one; 0: all that are stored',
+      'every event after this one in the order of arrival; 0 for all (default: the newest 10)',
       integer(0, Number.MAX_SAFE_INTEGER),
+    )
+    .addOption(
+      new Option('--order <order>', 'the order of arrival, or of eot')
+        .choices(['arrival', 'eot'])
+        .default('arrival'),
     )
     .option('--session <id>', 'only events of this session_id')
     .addOption(new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES))
     .option('--court <id>', 'only events of this court_id')
-    .option('--source <name>', 'only events of this source');
-  addOrder(command)
+    .option('--source <name>', 'only events of this source')
     .addOption(json())
     .addHelpText('after', HELP)
-    .action(async (_options, command) => {
-      refuseMisorder(command);
-      await tail(command.optsWithGlobals());
-    });
+    .action((_options, command) => tail(command.optsWithGlobals()));
 }
 
-interface TailOptions extends DataOption, JsonOption, ArrivalFilter, OrderOptions {
+interface TailOptions extends DataOption, JsonOption, ArrivalFilter {
   /** A seq; absent: the newest NEWEST_SHOWN events. */
   readonly after?: number;
+  readonly follow?: boolean;
+  readonly order: 'arrival' | 'eot';
 }
 
 const NEWEST_SHOWN = 10;
@@ -64,8 +57,11 @@ async function tail(options: TailOptions): Promise<void> {
   if (options.follow) yieldToIngest();
   const { session, type, court, source } = options;
   const log = new ArrivalLog(options.data, { session, type, court, source });
-  const output = new LineOutput();
-  const order = new LineOrder(options);
+  const { write } = stdoutSink();
+  const toLine = options.json ? jsonLine : lineForPeople(options.order);
+  const window = options.order === 'eot' ? new EotWindow<Arrival>() : undefined;
+  const print = (left: readonly Left<Arrival>[] = []) =>
+    left.length === 0 ? undefined : write(left.map(({ event, isLate }) => toLine(event, isLate)).join(''));
   const retries = new DatabaseRetries(options.follow === true);
   try {
     let seq = options.after ?? (await retries.until(() => log.beforeNewest(NEWEST_SHOWN, setImmediate)));
@@ -76,21 +72,24 @@ async function tail(options: TailOptions): Promise<void> {
       if (end === undefined) tellBeyond(seq, arrivals);
       end ??= arrivals.lastSeq;
       seq = goOn(seq, arrivals);
-      await output.write([...order.take(arrivals.events), ...(arrivals.isLast ? order.due() : [])]);
+      const now = performance.now();
+      await print(arrivals.events.flatMap((event) => window?.take(event, now) ?? { event, isLate: false }));
+      // Signals are seen between the turns of the event loop.
+      await setImmediate();
       if (arrivals.damage.isFound) {
         say(`courtd: ${arrivals.damage}`);
         process.exitCode = 1;
       }
       hasShown ||= arrivals.events.length > 0;
       if (!options.follow && (arrivals.isLast || seq >= end)) {
-        await output.write(order.rest());
+        await print(window?.rest());
         // A program with a cursor often finds nothing new; a person may have misspelt a name.
         if (!hasShown && options.after === undefined) say('No event matched.');
         return;
       }
       if (!arrivals.isLast) continue;
       // As long as nothing new has come, what is held can leave.
-      for (; ; await output.write(order.due())) {
+      for (; ; await print(window?.due(performance.now()))) {
         await sleep(FOLLOW_POLL_MS);
         if (log.mayHaveNew()) break;
       }
@@ -98,48 +97,6 @@ async function tail(options: TailOptions): Promise<void> {
   } finally {
     log.close();
   }
-}
-
-/** The lines of events, in the order that was asked for. */
-class LineOrder {
-  readonly #toLine: (event: Arrival, isLate: boolean) => string;
-  readonly #window: EotWindow<Arrival> | undefined;
-
-  constructor(options: TailOptions) {
-    this.#toLine = options.json === true ? jsonLine : lineForPeople(options.order);
-    if (options.order === 'eot') this.#window = eotWindows(options, this.#toLine, SELECT_FEWER)();
-  }
-
-  take(events: readonly Arrival[]): string[] {
-    const window = this.#window;
-    if (window === undefined) return events.map((event) => this.#toLine(event, false));
-    const now = performance.now();
-    return events.flatMap((event) => {
-      const { eot, receivedMs } = event;
-      return window.take(event, { eot, receivedMs, bytes: bytesOf(event) }, now);
-    });
-  }
-
-  due(): string[] {
-    return this.#window?.due(performance.now()) ?? [];
-  }
-
-  rest(): Iterable<string> {
-    return this.#window?.rest() ?? [];
-  }
-}
-
-const SELECT_FEWER =
-  'Select fewer with --after, --session or another option, or use "courtd export SESSION --format ndjson", which sorts a session ' +
-  'of any size.';
-
-/** @returns what the texts of an event take, but for interned names. */
-function bytesOf({ sessionId, eventId, payload, extra }: Arrival): number {
-  return sessionId.length + eventId.length + payload.length + (extra?.length ?? 0);
-}
-
-function jsonLine(event: Arrival, isLate: boolean): string {
-  return isLate ? markLate(arrivalToJson(event)) : arrivalToJson(event);
 }
 
 /** Says what is missing, or comes again. @returns what the next chunk comes after. */
@@ -198,6 +155,10 @@ class DatabaseRetries {
       await sleep(FOLLOW_POLL_MS);
     }
   }
+}
+
+function jsonLine(event: Arrival, isLate: boolean): string {
+  return isLate ? markLate(arrivalToJson(event)) : arrivalToJson(event);
 }
 
 /** Characters of a payload that a person is shown. */
