@@ -18,10 +18,7 @@ type Verb = readonly [summary: string, load: () => Promise<VerbFile>];
 /** Every verb by its help group, in the order of `--help`. The file of a verb is loaded only if the verb is called. */
 const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
   'Every day:': {
-    status: [
-      'show how the box is: problems, then every camera',
-      old(() => import('./status/statusCommand.ts')),
-    ],
+    status: ['show how the box is: problems, then every camera', () => import('./verbs/status.ts')],
     tail: ['show events as they arrive', () => import('./verbs/tail.ts')],
     session: ['list the sessions, or show one', old(() => import('./session/sessionCommand.ts'))],
     event: ['show every revision of one event', old(() => import('./event.ts'))],
@@ -56,7 +53,7 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
     fleet: ['at headquarters: see every box', old(() => import('./fleet/fleetCommand.ts'))],
     alert: ['report new problems to a webhook or a command', () => import('./verbs/alert.ts')],
     metrics: ['print the metrics as Prometheus text', () => import('./verbs/metrics.ts')],
-    support: ['write one text file for the support', old(() => import('./support/supportCommand.ts'), true)],
+    support: ['write one text file for the support', () => import('./verbs/support.ts')],
   },
   'For camera vendors:': {
     openapi: ['print the OpenAPI document', () => import('./verbs/openapi.ts')],

@@ -1,7 +1,8 @@
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { type HttpAnswer, requestAnswer } from '../base/httpAnswer.ts';
 import { OperatorError } from '../base/operatorError.ts';
-import type { DaemonStatus } from '../health/daemonStatus.ts';
+import { type DaemonStatus, type Status, statusWithoutDaemon } from '../health/status.ts';
+import { isServed } from '../store/directory/directoryLock.ts';
 import { checkSocketFile } from './controlSocket.ts';
 
 /** Where `DaemonStatus` is asked for. */
@@ -46,27 +47,28 @@ export async function askDaemon<Answer>(
   }
 }
 
-/** Asks the daemon how it is: see askDaemon. One of an older version may not say all of it. */
+/** Asks the daemon how it is: see askDaemon. */
 export function askStatus(directory: DataDirectory): Promise<DaemonStatus | undefined> {
   return askDaemon(directory, STATUS_PATH);
 }
 
-/** The same, for whoever needs all of it. @throws {OperatorError} where the daemon is of an older version. */
-export async function askWholeStatus(directory: DataDirectory): Promise<DaemonStatus | undefined> {
-  const status = await askStatus(directory);
-  if (status === undefined || NEWEST_MEMBERS.every((name) => name in status)) return status;
+/**
+ * @returns what the daemon says of the box; what the data directory shows if it does not answer.
+ * @throws {OperatorError} if there is no database, or this user may not look.
+ */
+export async function askBox(directory: DataDirectory): Promise<Status> {
+  let daemon: DaemonStatus | undefined;
+  try {
+    daemon = await askStatus(directory);
+  } catch (error) {
+    if (!(error instanceof DaemonHangs)) throw error;
+  }
+  if (daemon === undefined) return statusWithoutDaemon(directory, isServed(directory));
+  if (daemon.status !== undefined) return daemon.status;
   throw new OperatorError(
-    `The daemon of ${directory} runs an older version, ${status.version}: restart it ("sudo systemctl restart courtd").`,
+    `The daemon of ${directory} runs an older version, ${daemon.version}. Run "sudo systemctl restart courtd".`,
   );
 }
-
-/** What an older daemon does not say. */
-const NEWEST_MEMBERS = [
-  'handshakes',
-  'quiet_venue',
-  'old_tokens',
-  'is_quiet_hours',
-] as const satisfies readonly (keyof DaemonStatus)[];
 
 /** @returns false where no daemon runs. @throws {OperatorError} for every other failure. */
 export function explainFailure(error: unknown, directory: DataDirectory, answerMs = ANSWER_MS): false {

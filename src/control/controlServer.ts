@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import fs from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import type { Logger } from 'pino';
@@ -6,6 +7,7 @@ import type { DataDirectory } from '../base/dataDirectory.ts';
 import { REQUEST_TIMEOUT_MS } from '../base/limits.ts';
 import { http } from '../base/nodeHttp.ts';
 import { OperatorError } from '../base/operatorError.ts';
+import { every } from '../base/pause.ts';
 import { bindPrivately, giveToGroup, removeStale } from './controlSocket.ts';
 
 /** One request that commands may make. Whoever may make one may make all of them. */
@@ -16,6 +18,9 @@ export interface ControlRoute {
   /** Whatever it throws is logged, and answered with 500. */
   answer(req: IncomingMessage, res: ServerResponse, query: URLSearchParams): void | Promise<void>;
 }
+
+/** How often it is looked whether the socket is still there. */
+const LOOK_MS = 4_000;
 
 /** `GET path`: what `look` returns, as JSON. */
 export function jsonRoute<Answer>(
@@ -33,7 +38,10 @@ export class ControlServer {
   readonly #directory: DataDirectory;
   readonly #routes: readonly ControlRoute[];
   readonly #log: Logger;
-  readonly #server: Server;
+  readonly #requests: typeof IncomingMessage;
+  /** The last one listens; those before it answer what they have been asked. */
+  readonly #servers: Server[] = [];
+  readonly #stopLooking: () => void;
 
   /**
    * The caller holds the lock of the directory until `close` has resolved.
@@ -48,24 +56,36 @@ export class ControlServer {
     this.#directory = directory;
     this.#routes = routes;
     this.#log = log;
-    const options = { IncomingMessage: requests, requestTimeout: REQUEST_TIMEOUT_MS };
-    this.#server = http.createServer(options, (req, res) => void this.#answer(req, res)).unref();
+    this.#requests = requests;
+    this.#stopLooking = every(LOOK_MS, () => void this.#lookForSocket());
   }
 
   /** Resolves once it listens. If the socket cannot be created, that is logged: events are accepted all the same. */
   async listen(): Promise<void> {
     const file = this.#directory.file('controlSocket');
+    const options = { IncomingMessage: this.#requests, requestTimeout: REQUEST_TIMEOUT_MS };
+    const server = http.createServer(options, (req, res) => void this.#answer(req, res)).unref();
+    this.#servers.push(server);
     try {
       removeStale(file);
-      const listening = once(this.#server, 'listening');
+      const listening = once(server, 'listening');
       // Node binds before `listen` returns, and emits the event later.
-      bindPrivately(file, (path) => this.#server.listen({ path }));
+      bindPrivately(file, (path) => server.listen({ path }));
       await listening;
-      this.#server.on('error', (error) => this.#tell(error));
+      server.on('error', (error) => this.#tell(error));
       giveToGroup(file);
     } catch (error) {
       this.#tell(error as NodeJS.ErrnoException);
     }
+  }
+
+  /** Makes the socket again if somebody has removed it. */
+  async #lookForSocket(): Promise<void> {
+    const server = this.#servers.at(-1);
+    if (!server?.listening || fs.existsSync(this.#directory.file('controlSocket'))) return;
+    server.close(() => this.#servers.splice(this.#servers.indexOf(server), 1));
+    this.#log.warn('control.sock was removed: it is made again');
+    await this.listen();
   }
 
   #tell(error: NodeJS.ErrnoException): void {
@@ -77,9 +97,10 @@ export class ControlServer {
 
   /** Ends every connection, and removes the socket. */
   async close(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server.close(resolve));
-    this.#server.closeAllConnections();
-    await closed;
+    this.#stopLooking();
+    const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)));
+    for (const server of this.#servers) server.closeAllConnections();
+    await Promise.all(closed);
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {

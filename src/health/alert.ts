@@ -7,8 +7,8 @@ import { OperatorError, UsageError } from '../base/operatorError.ts';
 import { isQuiet, type QuietHours } from '../base/quietHours.ts';
 import { isoTime, span } from '../base/units.ts';
 import { visible } from '../base/visibleText.ts';
-import { asPrinted, type StatusProblem } from './finding.ts';
-import { problem } from './problemTexts.ts';
+import type { StatusProblem } from './finding.ts';
+import { problem } from './problems.ts';
 import type { Status } from './status.ts';
 
 /** `courtd alert`: compares what `status.json` says with what somebody has been told, and sends the difference. */
@@ -175,8 +175,8 @@ function readStatus(runDir: string): Pick<Status, 'state' | 'problems'> & Partia
     // Missing, closed to this user or damaged: the same for whoever is alerted.
   }
   const hangs = `The daemon has not written ${file} for ${span((ageMs ?? 0) / 1_000)}.`;
-  if (ageMs === undefined) return { state: 'stopped', problems: [asPrinted(problem('daemon_stopped'))] };
-  return { state: 'failing', problems: [asPrinted(problem('daemon_hangs', hangs))] };
+  if (ageMs === undefined) return { state: 'stopped', problems: [problem('daemon_stopped')] };
+  return { state: 'failing', problems: [problem('daemon_hangs', hangs)] };
 }
 
 /** Numbers and times change while a problem lasts; those inside of names, such as cam-1, do not. */

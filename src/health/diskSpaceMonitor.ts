@@ -4,7 +4,7 @@ import type { DataDirectory } from '../base/dataDirectory.ts';
 import { every } from '../base/pause.ts';
 import { previousDatabases } from '../store/open/previousDatabases.ts';
 import { logProblem } from './logProblem.ts';
-import { problem } from './problemTexts.ts';
+import { problem } from './problems.ts';
 
 const DISK_CHECK_MS = 30_000;
 /** Hysteresis: percent of the floor that must be free above it, before the log says that there is room again. */
@@ -55,7 +55,7 @@ export class DiskSpaceMonitor {
     if (!isLow) return this.#log.info(line, 'there is room on the disk again');
     const { names, bytes } = previousDatabases(this.#directory);
     const old = names.length === 0 ? {} : { may_go: names, may_go_mib: Math.floor(bytes / 1024 ** 2) };
-    const low = problem('disk_low', { freeBytes, minFreeBytes, days: null, room: undefined });
+    const low = problem('disk_low', freeBytes, minFreeBytes);
     logProblem(this.#log, low, { ...line, ...old });
   }
 }

@@ -20,16 +20,6 @@ export interface StatusProblem extends Finding {
   readonly level: 'warn' | 'fail';
 }
 
-/** Tells it from others of its code, for as long as it lasts: the camera that it is about, or nothing. */
-export interface LastingProblem extends StatusProblem {
-  readonly about: string;
-}
-
-/** @returns the members that JSON output has. */
-export function asPrinted({ about: _about, ...problem }: LastingProblem): StatusProblem {
-  return problem;
-}
-
 export function ok(message: string): Finding {
   return { level: 'ok', message, advice: '' };
 }

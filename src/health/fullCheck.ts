@@ -3,7 +3,7 @@ import { counted } from '../base/units.ts';
 import { type Consistency, inspect } from '../store/inspection/inspect.ts';
 import { attempt, together } from './checks.ts';
 import { type CheckResult, type Finding, fail, ok, warn } from './finding.ts';
-import { problem } from './problemTexts.ts';
+import { problem } from './problems.ts';
 
 /** Shows how far a long check is. */
 interface Progress {
@@ -13,7 +13,7 @@ interface Progress {
 
 const INTEGRITY_MS = 3_600_000;
 const UNBOUNDED_MS = 2 ** 31 - 1;
-const RESTORE = problem('database_damaged').advice;
+const RESTORE = problem('damage').advice;
 const AGAIN = 'Run "courtd check --full" again when nobody plays, or with --data on a restored backup.';
 
 const FAULTS: readonly (readonly [keyof Consistency, (count: number) => string])[] = [

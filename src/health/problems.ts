@@ -1,110 +1,262 @@
-import { RESERVE_BYTES } from '../base/limits.ts';
-import { DAY_MS } from '../base/units.ts';
-import type { Validity } from '../host/tlsCertificate.ts';
-import type { BackupFacts, BoxFacts, DaemonFacts, DiskFacts, ShipFacts, StoreFacts } from './facts.ts';
-import type { LastingProblem } from './finding.ts';
-import { isSoon, problem } from './problemTexts.ts';
-import { isToldNow, sourceProblems } from './sourceProblems.ts';
+import { bytesFor, counted, isoTime, span } from '../base/units.ts';
+import { shellWord } from '../base/visibleText.ts';
+import type { ProblemCode as ErrorCode } from '../protocol/errors.ts';
+import type { PruneSuggestion } from '../store/read/pruneSuggestion.ts';
+import type { HandshakeReport } from '../telemetry/handshakeFailures.ts';
+import type { QuietVenue } from '../telemetry/sourceTable.ts';
+import type { StatusProblem } from './finding.ts';
 import { THRESHOLDS } from './thresholds.ts';
 
-/** What needs a person, each with what to do. A screen that cries wolf is read once: what passes by itself is not a problem. */
+/**
+ * The only table of what can be wrong with a box: code, level, message and advice, for `status`, `check`, `support`, the log, the
+ * alert and the metrics. A message names its source, and quotes nothing that a camera has sent but the names of sources and courts.
+ */
 
-/** Senders whose refused events wait that are told, those with the most: a name may be anything that was sent. */
-const WAITING_TOLD = 10;
+type Text = readonly [message: string, advice: string];
+const warn = <Facts extends unknown[]>(text: (...facts: Facts) => Text) => ({ level: 'warn', text }) as const;
+const fail = <Facts extends unknown[]>(text: (...facts: Facts) => Text) => ({ level: 'fail', text }) as const;
 
-/** @returns what is wrong, the worst first. */
-export function findProblems({ daemon, hangs, store }: BoxFacts, nowMs: number): LastingProblem[] {
-  const found = [
-    ...(hangs === undefined ? [] : [problem('daemon_hangs', hangs.message)]),
-    ...(daemon === undefined && hangs === undefined ? [problem('daemon_stopped')] : []),
-    ...damageProblems(store, daemon),
-    ...newDatabaseProblems(store),
-    ...tokenProblems(store.tokens),
-    ...(daemon === undefined
-      ? []
-      : [
-          ...sourceProblems(daemon).filter((found) => isToldNow(found, daemon)),
-          ...certificateProblems(daemon, nowMs),
-        ]),
-    ...store.refused.slice(0, WAITING_TOLD).map((waiting) => problem('refused_waiting', waiting)),
-    ...diskProblems(store, daemon),
-    ...backupProblems(store, nowMs),
-    ...(store.unfinishedErasureMs === undefined
-      ? []
-      : [problem('erasure_unfinished', store.unfinishedErasureMs)]),
-    ...(store.ship === undefined ? [] : shipProblems(store.ship)),
-  ];
-  return [...found.filter(({ level }) => level === 'fail'), ...found.filter(({ level }) => level === 'warn')];
+interface Camera {
+  readonly source: string;
+  readonly court_id: string;
+  readonly client: string | null;
 }
 
-export function damageProblems(
-  { isDamaged }: Pick<StoreFacts, 'isDamaged'>,
-  daemon: Pick<DaemonFacts, 'damage_reports'> | undefined,
-): LastingProblem[] {
-  return isDamaged || (daemon?.damage_reports ?? 0) > 0 ? [problem('database_damaged')] : [];
+/** What would make room on the disk. */
+export interface Room {
+  /** Where the file system of the data directory is mounted. */
+  readonly mount: string;
+  /** Undefined if no prune frees a part worth it. */
+  readonly suggestion: PruneSuggestion | undefined;
+  /** Of the database file. */
+  readonly bytes: number;
+  /** Of earlier databases in the data directory. */
+  readonly previousBytes: number;
 }
 
-function newDatabaseProblems({ newMs, directory }: StoreFacts): LastingProblem[] {
-  return newMs === undefined ? [] : [problem('new_database', directory, newMs / 1_000)];
+/** The rejected requests of one sender. */
+export interface Rejected {
+  readonly sender: string;
+  /** How people know it. */
+  readonly from: string;
+  /** Of the last one within an hour, and how many there were in a day; undefined if only kept events are left. */
+  readonly last: { readonly code: ErrorCode; readonly requests: number; readonly agoS: number } | undefined;
+  /** Events that are kept until they are stored or dropped. */
+  readonly events: number;
 }
 
-export function tokenProblems({ active, retiring }: StoreFacts['tokens']): LastingProblem[] {
-  return active === 0 && retiring === 0 ? [problem('no_token')] : [];
+const nameOf = ({ source, court_id }: Pick<Camera, 'source' | 'court_id'>) => `${source} on ${court_id}`;
+const lookAt = (client: string | null) =>
+  client === null
+    ? 'Check the power and the cable of this camera.'
+    : `Check the power and the cable of this camera, then run "ping ${client}".`;
+const RENEW = 'Replace the certificate files, then run "sudo systemctl reload courtd".';
+
+export const BOX_PROBLEMS = {
+  daemon_stopped: fail(() => [
+    'The daemon does not run, so no events are accepted.',
+    'Run "sudo systemctl start courtd.socket courtd.service". If it stops again, "journalctl -u courtd" shows why.',
+  ]),
+  daemon_hangs: fail((directory: string) => [
+    `The daemon holds ${directory} but does not answer: it is starting, or its disk is stalled.`,
+    'Wait 30 s and run "courtd status" again. If it still hangs, look for disk errors with "dmesg", then run "sudo systemctl restart courtd".',
+  ]),
+  no_status: fail((file: string, ageS: number | undefined) => [
+    ageS === undefined
+      ? `The daemon does not run: ${file} is missing.`
+      : `The daemon has not written ${file} for ${span(ageS)}.`,
+    'Run "sudo courtd status" on the box to see what is wrong, and "sudo systemctl restart courtd" to restart the daemon.',
+  ]),
+  damage: fail(() => [
+    'Part of the database is damaged. Requests that need that part are answered with 503.',
+    'Check the disk with "dmesg", and run "sudo courtd check --full" to see what is damaged. Then stop courtd and restore a backup: "sudo courtd restore FILE --salvage".',
+  ]),
+  new_database: warn((directory: string, seconds: number) => [
+    `A new, empty database was made in ${directory} ${span(seconds)} ago, because there was none.`,
+    'If the box is new, do nothing: this ends after a day. If not, run "sudo systemctl stop courtd.socket courtd.service", mount the disk of the database, and start courtd again.',
+  ]),
+  no_token: fail(() => [
+    'There is no valid token, so every request is rejected.',
+    'Run "sudo courtd token rotate", and give the new token to every camera.',
+  ]),
+  old_token: warn((id: number, endsInS: number, users: string) => [
+    `Token ${id} ends in ${span(endsInS)}, and ${users} still use it.`,
+    'Give these cameras the newest token before that. After that their requests are rejected. "sudo courtd token list" shows when each token ends.',
+  ]),
+  token_refused: warn((from: string, requests: number, agoS: number) => [
+    `${from} sent ${counted(requests, 'request')} without a valid token, the last one ${span(agoS)} ago.`,
+    'Give this camera the newest token of the venue. If nobody has it, make a new one with "sudo courtd token rotate".',
+  ]),
+  tls_handshakes: warn((from: string, { times, reason, ago_s }: HandshakeReport) => [
+    `${from}: the TLS handshake failed ${counted(times, 'time')}, last ${span(ago_s)} ago (${reason ?? 'the client disconnected'}).`,
+    'Give the camera an address that begins with "https://", and let it trust the certificate of this box. It needs TLS 1.2 or 1.3 and a correct clock.',
+  ]),
+  refused: warn(({ sender, from, last, events }: Rejected) => [
+    `${from}: ${
+      last === undefined
+        ? ''
+        : `${counted(last.requests, 'request')} of the last day rejected, the last one ${span(last.agoS)} ago (${last.code})${events > 0 ? '; ' : ''}`
+    }${events > 0 ? `${counted(events, 'rejected event')} kept, and not stored yet` : ''}.`,
+    [
+      last === undefined ? '' : (REJECTED[last.code] ?? ''),
+      events === 0
+        ? 'Run "courtd rejections" to see each request.'
+        : `Run "sudo courtd rejections export --source ${shellWord(sender)} -o rejected.ndjson", correct the file and run "sudo courtd import rejected.ndjson"; or delete the events with "sudo courtd rejections drop --all".`,
+    ]
+      .join(' ')
+      .trim(),
+  ]),
+  bug: fail((from: string, requests: number) => [
+    `${from}: ${counted(requests, 'request')} failed because of an error in courtd.`,
+    'Run "sudo courtd support -o support.txt", and send the file to the developers of courtd.',
+  ]),
+  source_silent: warn((from: string, client: string | null, quietS: number, isMissing: boolean) => [
+    isMissing
+      ? `${from}: no events and no empty arrays for ${span(quietS)}.`
+      : `${from}: no events for ${span(quietS)}, while another source of its court sends.`,
+    lookAt(client),
+  ]),
+  source_overdue: warn((camera: Camera, quietS: number) => [
+    `${nameOf(camera)}: no events for ${span(quietS)}, while other sources sent on more than 7 days.`,
+    `${lookAt(camera.client)} If it was removed, do nothing: courtd forgets it after 30 such days.`,
+  ]),
+  quiet: warn(({ for_s, sources }: QuietVenue) => [
+    `All ${sources} sources stopped within the same minute, and nothing has come for ${span(for_s)}.`,
+    'Check the power of the network switch, and its cable to this box. If all courts stopped playing, do nothing.',
+  ]),
+  conflicts: warn((camera: Camera, events: number) => [
+    `${nameOf(camera)} sent ${counted(events, 'event')} again with other content. The first version stays.`,
+    'Run "courtd conflicts" to see both versions, and send them to the vendor of the camera: a correction needs a higher revision, and two cameras must not use the same event_id.',
+  ]),
+  clock_off: warn((camera: Camera, offS: number, mayBeTheBox: string) => [
+    `The clock of ${nameOf(camera)} is ${span(Math.abs(offS))} ${offS < 0 ? 'behind' : 'ahead'}.${mayBeTheBox}`,
+    mayBeTheBox === ''
+      ? 'Give the camera a time server (NTP), or set its clock.'
+      : 'Check the clock of the box with "timedatectl" first, then that of the camera.',
+  ]),
+  odd_payload: warn((camera: Camera, fields: readonly string[]) => [
+    `${nameOf(camera)} sends ${fields.join(', ')}.`,
+    'Tell the vendor of the camera. The events are stored as they came, but an export has an empty column or a text for these fields.',
+  ]),
+  odd_time: warn((camera: Camera, events: number) => [
+    `${nameOf(camera)} sent ${counted(events, 'event')} whose eot is more than a day from the receipt; its other events are not.`,
+    'Give the camera a time server (NTP), so that its clock is right before it sends. If it sent what it had kept for days, do nothing.',
+  ]),
+  certificate_expired: fail((at: string) => [
+    `The TLS certificate expired at ${at}, so cameras reject it.`,
+    RENEW,
+  ]),
+  certificate_not_yet_valid: fail((at: string) => [
+    `The TLS certificate is not valid before ${at}, so cameras reject it.`,
+    'Check the clock of the box with "timedatectl".',
+  ]),
+  certificate_expires: warn((at: string, days: number) => [
+    `The TLS certificate expires in ${counted(days, 'day')}, at ${at}.`,
+    RENEW,
+  ]),
+  disk_full: fail((room?: Room) => ['The disk is full, so events are rejected.', roomAdvice(room)]),
+  disk_low: warn((freeBytes: number, minFreeBytes: number, room?: Room) => [
+    `The disk has ${bytesFor(freeBytes)} free, less than ${bytesFor(minFreeBytes)} (COURTD_MIN_FREE).`,
+    roomAdvice(room),
+  ]),
+  disk_filling: warn((freeBytes: number, days: number, room: Room) => [
+    `The disk will be full in about ${counted(days, 'day')}: ${bytesFor(freeBytes)} are free.`,
+    roomAdvice(room),
+  ]),
+  log_held: warn((directory: string, bytes: number) => [
+    `Another program reads the database without end, so the WAL has grown to ${bytesFor(bytes)}. At ${bytesFor(THRESHOLDS.log_bytes.refused)} events are rejected.`,
+    `Run "sudo fuser -v ${directory}/courtd.db" to see which program it is, and end it.`,
+  ]),
+  erasure_unfinished: warn((atMs: number) => [
+    `The erasure of a player that was started at ${isoTime(atMs)} is not finished.`,
+    'If it does not run now, run the same "courtd player erase" again: it continues.',
+  ]),
+  no_backup: warn((ageS: number | undefined) => [
+    ageS === undefined ? 'There has never been a backup.' : `The last backup was made ${span(ageS)} ago.`,
+    'Set COURTD_BACKUP_DIR to a directory on another disk, then run "sudo systemctl start courtd-backup". If it fails, "journalctl -u courtd-backup" shows why.',
+  ]),
+  ship_fenced: fail((error: string) => [
+    `Shipping has stopped: ${error}`,
+    'If this box was cloned from another one, run "sudo courtd ship --new-epoch" here. If not, give one of the two boxes another COURTD_SHIP_BOX.',
+  ]),
+  ship_refused: fail((error: string) => [
+    `Headquarters rejects this box: ${error}`,
+    'Correct COURTD_SHIP_URL or COURTD_SHIP_CREDS, then run "sudo systemctl restart courtd-ship". Meanwhile the box keeps its events.',
+  ]),
+  ship_stopped: warn((behindS: number) => [
+    `The shipper does not run, and events of the last ${span(behindS)} are not shipped.`,
+    'Run "sudo systemctl start courtd-ship". If it stops again, "journalctl -u courtd-ship" shows why.',
+  ]),
+  ship_behind: warn((place: string, behindS: number, error: string | null) => [
+    `${place} is ${span(behindS)} behind.${error === null ? '' : ` ${error}`}`,
+    'Check the link or the disk there. Meanwhile the box keeps its events, and shipping continues by itself.',
+  ]),
+} as const;
+
+export type BoxProblemCode = keyof typeof BOX_PROBLEMS;
+
+/** @returns a problem with its sentences. @param facts as the table takes them. */
+export function problem<Code extends BoxProblemCode>(
+  code: Code,
+  ...facts: Parameters<(typeof BOX_PROBLEMS)[Code]['text']>
+): StatusProblem {
+  const { level, text } = BOX_PROBLEMS[code];
+  const [message, advice] = (text as (...facts: unknown[]) => Text)(...facts);
+  return { code, level, message, advice };
 }
 
-/** @param daemon where none answers, the disk is full when nothing is left but what a prune needs. */
-export function diskProblems(
-  { store, directory, room, hasPruneFailed, ...facts }: DiskFacts,
-  daemon: Pick<DaemonFacts, 'is_full' | 'min_free_bytes'> | undefined,
-): LastingProblem[] {
-  const { free_bytes: freeBytes, days_left: days, wal_bytes } = store;
-  const minFreeBytes = daemon?.min_free_bytes ?? facts.minFreeBytes;
-  const found: LastingProblem[] = [];
-  if (daemon?.is_full ?? freeBytes < RESERVE_BYTES) found.push(problem('disk_full', room));
-  else if (freeBytes < minFreeBytes) found.push(problem('disk_low', { freeBytes, minFreeBytes, days, room }));
-  else if (isSoon(days)) found.push(problem('disk_filling', freeBytes, days, room));
-  if (hasPruneFailed) found.push(problem('prune_failed'));
-  if (wal_bytes > THRESHOLDS.log_bytes.held) found.push(problem('log_held', directory, wal_bytes));
-  return found;
+const VENDOR =
+  'Tell the vendor of the camera what is wrong: until it is corrected, these events are rejected.';
+const ADDRESS = 'Correct the address that this camera was given: its path is /v1/events.';
+
+/** What to do about a rejected request, by its code. A code that is not here passes without help, and is no problem. */
+export const REJECTED: Partial<Record<ErrorCode, string>> = {
+  invalid_event: VENDOR,
+  invalid_json: VENDOR,
+  invalid_encoding: VENDOR,
+  too_deep: VENDOR,
+  unsupported_media_type: VENDOR,
+  unsupported_encoding: VENDOR,
+  expectation_failed: VENDOR,
+  too_many_events: 'Tell the vendor of the camera to send at most 500 events in a request.',
+  body_too_large: 'Let the camera send smaller requests, or raise COURTD_BODY_LIMIT.',
+  not_found: ADDRESS,
+  method_not_allowed: ADDRESS,
+  rate_limited: 'Let the camera send more events in a request, or raise COURTD_RATE_LIMIT.',
+};
+
+export function isSoon(days: number | null): days is number {
+  return days !== null && days < THRESHOLDS.filling_days;
 }
 
-export function certificateProblems(
-  { certificate }: { readonly certificate: Validity | null },
-  nowMs: number,
-): LastingProblem[] {
-  if (certificate === null) return [];
-  const { valid_from, expires_at: at } = certificate;
-  const leftMs = Date.parse(at) - nowMs;
-  if (leftMs <= 0) return [problem('certificate_expired', at)];
-  if (Date.parse(valid_from) > nowMs) return [problem('certificate_not_yet_valid', valid_from)];
-  if (leftMs > THRESHOLDS.certificate_days * DAY_MS) return [];
-  return [problem('certificate_expires', at, Math.floor(leftMs / DAY_MS))];
-}
+/** Deleting less than that makes no room on a disk that is full. */
+const ROOM_BYTES = 64 * 1024 ** 2;
 
-/** A slow link, or a night without one, is not a problem: it catches up by itself. */
-export function shipProblems(ship: ShipFacts): LastingProblem[] {
-  const { url, isSetUp, running, state, error, behind_s } = ship;
-  if (!isSetUp) return [];
-  const sentence = error ?? 'No events of this box are shipped.';
-  if (state === 'fenced') return [problem('ship_fenced', sentence)];
-  if (state === 'refused') return [problem('ship_refused', sentence)];
-  const behindS = behind_s ?? 0;
-  if (!running && behindS > THRESHOLDS.ship_stopped_s) return [problem('ship_stopped', behindS)];
-  // A copy is on the box itself: what keeps it from being written does not pass like a line that is down.
-  const isCopy = url?.startsWith('file:') === true;
-  const isBehind = behindS > (isCopy ? THRESHOLDS.copy_behind_s : THRESHOLDS.ship_behind_s);
-  const isKept = isCopy && state !== 'current' && error !== null;
-  return isBehind || isKept ? [problem('ship_behind', behindS, error, isCopy)] : [];
-}
-
-/** A box that has not had events for so long has nothing that is so long without a copy. */
-export function backupProblems(
-  { store, oldestMs, hasBackupFailed }: BackupFacts,
-  nowMs: number,
-): LastingProblem[] {
-  const lastMs = store.last_backup_at === null ? undefined : Date.parse(store.last_backup_at);
-  const ageS = lastMs === undefined ? undefined : Math.max(0, nowMs - lastMs) / 1_000;
-  if (hasBackupFailed) return [problem('backup_failed', ageS)];
-  const since = Math.max(lastMs ?? 0, oldestMs ?? nowMs);
-  return nowMs - since > THRESHOLDS.backup_s * 1_000 ? [problem('no_backup', ageS)] : [];
+/** @returns what to do about a full disk: what would free how much. @param room undefined if nobody has looked. */
+export function roomAdvice(room: Room | undefined): string {
+  if (room === undefined) return 'Run "courtd status" to see what would make room.';
+  const { mount, suggestion, bytes, previousBytes } = room;
+  const advice: string[] = [];
+  if (previousBytes >= ROOM_BYTES) {
+    advice.push(
+      `Delete the earlier databases (courtd.db.replaced-* in the data directory, ${bytesFor(previousBytes)}) if you no longer need them.`,
+    );
+  }
+  if (bytes < ROOM_BYTES) {
+    advice.push(
+      `The events take only ${bytesFor(bytes)}: run "sudo du -xh ${shellWord(mount)} | sort -h | tail" to see what fills this disk.`,
+    );
+  } else if (suggestion === undefined) {
+    advice.push('All events are of the last hour, so no prune makes room: use a larger disk.');
+  } else {
+    const { olderThan, positionBytes } = suggestion;
+    const positions =
+      positionBytes < suggestion.bytes / 10
+        ? ''
+        : `, or about ${bytesFor(positionBytes)} with "--type PLAYER_POSITION"`;
+    advice.push(
+      `Run "sudo courtd prune --older-than ${olderThan}": it frees about ${bytesFor(suggestion.bytes)}${positions}.`,
+    );
+  }
+  return advice.join(' ');
 }

@@ -4,7 +4,7 @@ import type { Log } from '../host/log.ts';
 import { failureKind, sqliteCode } from '../store/sqlite/errors.ts';
 import type { StoreEvents } from '../store/store.ts';
 import { logProblem } from './logProblem.ts';
-import { problem } from './problemTexts.ts';
+import { problem } from './problems.ts';
 
 /** What the daemon's store reports: to the log, and for those who ask later. */
 export class StoreWatch {
@@ -33,7 +33,7 @@ export class StoreWatch {
       },
       damaged: (error) => {
         this.damageReports++;
-        logProblem(logger, problem('database_damaged'), { code: sqliteCode(error) }, 'error');
+        logProblem(logger, problem('damage'), { code: sqliteCode(error) }, 'error');
       },
       unexpected: (err) => logger.error({ err }, BUG),
       fatal: (error) => die(log, error, reasonOf(error)),

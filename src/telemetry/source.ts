@@ -37,7 +37,7 @@ export interface SourceReport extends SourceFacts {
   readonly refused_last_day: number | null;
 }
 
-interface SourceFacts {
+export interface SourceFacts {
   /** Seconds since its last event; null if that is not known. */
   readonly quiet_s: number | null;
   /** Seconds since its client was heard, if the client is expected and missing; else null. */
@@ -132,7 +132,9 @@ export class Source implements Rhythm {
 
   /** @returns what is to outlive the daemon. @param epochMs as in `restore`. */
   toStore(now: number, epochMs: number): StoredSource {
-    const lasting = [...this.#faults].filter(([, fault]) => fault.eventsAt(now) > 0);
+    // What is only odd beside other events is not, if there are none.
+    const isLasting = (name: string) => name !== ODD_TIME || this.#hasRightTimes(now);
+    const lasting = [...this.#faults].filter(([name, fault]) => fault.eventsAt(now) > 0 && isLasting(name));
     return {
       court: this.court.name,
       name: this.name,
@@ -209,6 +211,10 @@ export class Source implements Rhythm {
     this.#day.add(now, DUPLICATES, 1);
   }
 
+  #hasRightTimes(now: number): boolean {
+    return now - this.#rightTimeAt <= SOURCE_FAULT_MS;
+  }
+
   wasInConflict(now: number): void {
     this.#wrong(CONFLICT, now);
   }
@@ -261,7 +267,6 @@ export class Source implements Rhythm {
   report(now: number, nowMs: number, days: number, refused: number): SourceReport {
     const known = (count: number) => (this.moments > 0 ? count : null);
     const faulty = (name: string) => this.#faults.get(name)?.eventsAt(now) ?? 0;
-    const hasRightTimes = now - this.#rightTimeAt <= SOURCE_FAULT_MS;
     const conflicts = this.#day.sum(now, CONFLICTS);
     return {
       source: this.name,
@@ -280,7 +285,7 @@ export class Source implements Rhythm {
       quiet_s: this.hasEvents ? Math.round((now - this.lastAt) / 1_000) : null,
       missing_s: this.client?.isMissing(now) ? Math.round((now - this.client.heardAt) / 1_000) : null,
       odd_fields: [...this.#faults.keys()].filter((name) => name.includes(' ') && faulty(name) > 0),
-      odd_times: hasRightTimes ? faulty(ODD_TIME) : 0,
+      odd_times: this.#hasRightTimes(now) ? faulty(ODD_TIME) : 0,
       in_conflict: faulty(CONFLICT),
     };
   }

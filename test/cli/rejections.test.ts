@@ -2,8 +2,6 @@ import zlib from 'node:zlib';
 import { Type } from '@sinclair/typebox';
 import { Ajv } from 'ajv';
 import t from 'tap';
-import { DataDirectory } from '../../src/base/dataDirectory.ts';
-import { askStatus } from '../../src/control/controlClient.ts';
 import type { RejectionReport } from '../../src/control/rejectionRoutes.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
@@ -114,8 +112,6 @@ t.test('the list, the status, the metrics and the summary of the log count the s
   for (let i = 0; i < 2; i++) await box.post([], { Authorization: 'Bearer wrong' });
   const expected = { invalid_event: 2, invalid_json: 1, unauthorized: 2 };
   t.strictSame(summed((await listed(box)).map(({ code }) => [code, 1])), expected, 'rejections');
-  const { refusals } = (await askStatus(new DataDirectory(box.data)))!;
-  t.strictSame(summed(refusals.map(({ code, requests }) => [code, requests])), expected, 'status');
   const { stdout } = await box.command('metrics');
   const series = stdout.matchAll(/^courtd_requests_total\{status="4..",code="(.*)"\} ([1-9]\d*)$/gm);
   t.strictSame(summed([...series].map(([, code, count]) => [code!, Number(count)])), expected, 'metrics');

@@ -22,9 +22,9 @@ t.test(
     t.notMatch(stdout, /[\x1b\u202e]/);
     const lines = stdout.split('\n');
     t.match(lines[0], /something needs attention \(1 problem\)/);
-    t.match(lines[1], /camera-\\u202e1 on court-1: refused once, /);
+    t.match(lines[1], /camera-\\u202e1 on court-1: 1 request /);
     t.match(lines[2], /^ -> /);
-    t.match(stdout, /\ncourt-1 +camera-\\u202e1 +sending/i);
+    t.match(stdout, /\nsending +\d+s {2}court-1 +camera-\\u202e1 /);
   },
 );
 

@@ -4,13 +4,10 @@ import http from 'node:http';
 import path from 'node:path';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import t, { type Test } from 'tap';
-import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { SOURCES_KNOWN } from '../../src/base/limits.ts';
-import { plainStatus } from '../../src/cli/status/views.ts';
 import type { Status } from '../../src/health/status.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
-import { FakeSystemd } from '../harness/fakeSystemd.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { stoppedBox } from '../harness/scratchStore.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
@@ -37,9 +34,7 @@ function ago(seconds: number): string {
   return new Date(Date.now() - seconds * 1_000).toISOString();
 }
 
-/** Whether rejected events wait is known within a second only. */
-const codes = ({ problems }: Status) =>
-  problems.map(({ code }) => code).filter((code) => code !== 'refused_waiting');
+const codes = ({ problems }: Status) => problems.map(({ code }) => code);
 
 t.test('a box whose cameras send is well: exit status 0', async (t) => {
   const daemon = await Daemon.start(t);
@@ -54,6 +49,7 @@ t.test('a box whose cameras send is well: exit status 0', async (t) => {
     problems: [],
     daemon: { running: true, version: /^\d+\.\d+/, listening: `127.0.0.1:${daemon.port}` },
     store: { events: 5, sessions: 1, days_left: null, last_backup_at: null },
+    copy: null,
     tokens: { active: 1, retiring: 0 },
     rates: {
       events_last_minute: 5,
@@ -64,6 +60,9 @@ t.test('a box whose cameras send is well: exit status 0', async (t) => {
     },
     ship: null,
   });
+  const sizeOf = (file: string) => fs.statSync(path.join(daemon.data, file)).size;
+  t.equal(status.store.bytes, sizeOf('courtd.db') + sizeOf('courtd.db-wal'));
+  t.equal(status.store.wal_bytes, sizeOf('courtd.db-wal'));
   t.match(status.sources, [
     {
       source: 'camera-1',
@@ -114,19 +113,11 @@ t.test('while the daemon is down, and after it was killed, the database tells wh
   t.match(status.daemon, { running: false, version: null, started_at: null, listening: null, tls: null });
   t.match(status.store, { events: 1, sessions: 1 });
   t.match(status.rates, { events_last_minute: null });
-  t.match(status.sources, [
-    {
-      source: 'camera-1',
-      state: 'unknown',
-      last_received_at: /Z$/,
-      events_last_minute: null,
-      duplicates: null,
-    },
-  ]);
+  t.strictSame([status.sources, status.tokens], [[], { active: null, retiring: null }]);
 
   const again = await Daemon.run(t, daemon.data, daemon.token);
   const { status: started } = await statusOf(t, daemon.data);
-  t.match(started, { state: 'ok', sources: [{ source: 'camera-1', state: 'unknown' }] });
+  t.equal(started.state, 'ok');
   for (const batch of [0, 1, 2]) {
     const sent = Array.from({ length: 500 }, (_, i) =>
       event({ eot: ago(0), source: `made-up-${batch}-${i}` }),
@@ -136,7 +127,18 @@ t.test('while the daemon is down, and after it was killed, the database tells wh
   t.equal((await statusOf(t, daemon.data)).status.sources.length, SOURCES_KNOWN, 'whatever names are sent');
   await again.stop();
   t.notOk(fs.existsSync(path.join(daemon.data, 'control.sock')), 'it takes its socket away');
-  t.equal((await statusOf(t, daemon.data)).status.sources.length, SOURCES_KNOWN);
+});
+
+t.test('a daemon that does not answer hangs; if control.sock is removed, it makes it again', async (t) => {
+  const daemon = await Daemon.start(t);
+  const socket = path.join(daemon.data, 'control.sock');
+  const made = daemon.logged(/control.sock was removed/);
+  fs.rmSync(socket);
+  const { exit, status } = await statusOf(t, daemon.data);
+  t.equal(exit, 1);
+  t.match(status, { state: 'failing', daemon: { running: true }, problems: [{ code: 'daemon_hangs' }] });
+  await made;
+  t.equal((await statusOf(t, daemon.data)).exit, 0);
 });
 
 t.test('a first event, a test by hand and what was kept say nothing about a clock', async (t) => {
@@ -196,7 +198,7 @@ t.test('who still uses an old token is said on the last day of its grace', async
   const { stdout } = await daemon.command('token', 'rotate', '--grace', '23h');
   await daemon.post([]);
   t.match((await statusOf(t, daemon.data)).status.problems, [
-    { code: 'old_token', message: /^Token 1 ends in 2[23] h.*, .* by 127\.0\.0\.1 \(camera-1\)\.$/ },
+    { code: 'old_token', message: /^Token 1 ends in 2[23] h.* 127\.0\.0\.1 \(camera-1\) / },
   ]);
   await daemon.post([], { Authorization: `Bearer ${stdout.trim()}` });
   const { status } = await statusOf(t, daemon.data);
@@ -219,7 +221,6 @@ t.test('odd payload fields: the camera, the fields and what they held are named'
   t.match(status.problems[1], {
     level: 'warn',
     message: 'court-3-cam on court-3 sends kmh as text, player_id as a number.',
-    advice: /^Tell the vendor of the camera: the events are stored as they came/,
   });
   const { stdout } = await daemon.command('metrics');
   const labels = (source: string) => `{court_id="court-3",source="${source}"}`;
@@ -239,8 +240,8 @@ t.test('refusals: the message names the source, or the address and who is known 
   t.equal(exit, 1);
   t.strictSame(codes(status).sort(), ['refused', 'token_refused']);
   const of = (code: string) => status.problems.find((problem) => problem.code === code)!.message;
-  t.match(of('refused'), /bad on court-1: refused once.*confidence/);
-  t.match(of('token_refused'), /^127\.0\.0\.1 \((bad, )?good\) has no valid token/);
+  t.match(of('refused'), /^bad on court-1: 1 request .*invalid_event/);
+  t.match(of('token_refused'), /^127\.0\.0\.1 \((bad, )?good\) sent 3 requests/);
   t.match(
     status.sources.find(({ source }) => source === 'bad'),
     {
@@ -268,50 +269,9 @@ t.test(
     await daemon.post(event({ eot: ago(0) }));
     const { status } = await statusOf(t, daemon.data);
     const low = status.problems.find(({ code }) => code === 'disk_low');
-    t.match(low?.advice, /^The events take .* only: something else fills the disk /);
+    t.match(low?.advice, /^The events take only .* du -xh \//);
   },
 );
-
-t.test(
-  'the last backup is known, and that nightly work has failed, also while the daemon is down',
-  async (t) => {
-    const box = stoppedBox(t, 1, { eot: ago(0) });
-    await box.command('token', 'rotate');
-    const before = Date.now();
-    await box.command('backup', temporaryFolder(t));
-    const { status } = await statusOf(t, box.data);
-    t.ok(Date.parse(status.store.last_backup_at!) >= before - 1_000);
-
-    const system = new FakeSystemd(t);
-    system.use(t);
-    system.boot(box.data, 1);
-    system.change('courtd-backup.service', { Result: 'exit-code' });
-    system.change('courtd-prune.service', { Result: 'oom-kill' });
-    const { status: failed } = await statusOf(t, box.data);
-    t.match(failed.problems, [
-      { code: 'daemon_stopped' },
-      {
-        code: 'prune_failed',
-        level: 'warn',
-        message: /^The nightly prune has failed: /,
-        advice: /courtd-prune/,
-      },
-      { code: 'backup_failed', level: 'warn', message: /^The nightly backup has failed: the newest one is / },
-    ]);
-    system.settings({ COURTD_DATA: '/none' });
-    const { status: other } = await statusOf(t, box.data);
-    t.strictSame(codes(other), ['daemon_stopped'], 'the units are those of another data directory');
-  },
-);
-
-t.test('a refusal says first what to do: a narrow screen cuts its end off', async (t) => {
-  const daemon = await Daemon.start(t);
-  await daemon.post({ ...event(), confidence: 2 });
-  const { status } = await statusOf(t, daemon.data);
-  t.match(status.problems[0]?.advice.slice(0, 75), 'Tell the vendor of the camera what is wrong');
-  const lines = await plainStatus(new DataDirectory(daemon.data));
-  t.match(lines[1], /refused once, last \S+ s ago\.$/, 'for support it is without what the camera sent');
-});
 
 t.test('--brief is one line with the exit status of a Nagios plugin, whatever there is', async (t) => {
   const brief = async (...data: readonly string[]) => {
@@ -327,14 +287,11 @@ t.test('--brief is one line with the exit status of a Nagios plugin, whatever th
   await daemon.post({ ...event({ source: 'a|b' }), confidence: 2 });
   const [exit, line] = await brief(...at);
   t.equal(exit, 1);
-  t.match(line, /^WARNING - a\/b on court-1: refused once, /);
+  t.match(line, /^WARNING - a\/b on court-1: 1 request /);
   await courtd(['token', 'revoke', '1', ...at]);
-  t.match(await brief(...at), [
-    2,
-    /^CRITICAL - There is no token: every request is refused\. And \d more\.$/,
-  ]);
+  t.match(await brief(...at), [2, /^CRITICAL - There is no valid token.* And \d more\.$/]);
   await daemon.stop();
-  t.match(await brief(...at), [3, /^UNKNOWN - The daemon does not run: no event is taken\. And \d more\.$/]);
+  t.match(await brief(...at), [3, /^UNKNOWN - The daemon does not run.*\.$/]);
   t.match(await brief('--data', path.join(temporaryFolder(t), 'none')), [
     3,
     /^UNKNOWN - There is no courtd /,
@@ -347,7 +304,7 @@ t.test('a daemon of an older version is to be restarted, and is no bug', async (
   server.listen(path.join(data, 'control.sock'));
   await once(server, 'listening');
   t.teardown(() => server.close());
-  const told = /runs an older version, 0\.0\.9: restart it/;
+  const told = /runs an older version, 0\.0\.9/;
   t.match(await courtd(['status', '--data', data]), { status: 1, stderr: told });
   t.match(await courtd(['status', '--brief', '--data', data]), { status: 3, stdout: told });
 });

@@ -82,6 +82,7 @@ export const StatusSchema = Type.Object(
       },
       closed,
     ),
+    copy: Type.Null(),
     tokens: Type.Object({ active: count, retiring: count }, closed),
     rates: Type.Object(
       {

@@ -73,8 +73,7 @@ class Venue {
   }
 
   get problems(): string[] {
-    const { sources, refusals, quiet_venue } = this.telemetry.report();
-    const facts = { sources, refusals, handshakes: [], quiet_venue, old_tokens: [], is_quiet_hours: false };
+    const facts = { ...this.telemetry.report(), waiting: [], old_tokens: [], is_quiet_hours: false };
     return sourceProblems(facts).map(({ code, message }) => `${code}: ${message}`);
   }
 }

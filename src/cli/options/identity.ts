@@ -16,7 +16,6 @@ const IDENTITIES: Readonly<Record<string, Identity>> = {
   backup: 'acting',
   check: 'acting',
   import: 'acting',
-  status: 'acting',
   support: 'acting',
   // These read what they are given, such as a key or a backup, and then become the owner themselves.
   serve: 'caller',

@@ -7,13 +7,10 @@ import { type ControlRoute, jsonRoute } from '../../control/controlServer.ts';
 import { flushRoute } from '../../control/rejectionRoutes.ts';
 import { dropRoute, eraseRoute, pruneRoute } from '../../control/workRoutes.ts';
 import { shipSettingsOf, viewShip } from '../../fleet/feed/readShipStatus.ts';
-import type { DaemonStatus } from '../../health/daemonStatus.ts';
-import type { SourceFindings } from '../../health/facts.ts';
-import { problem } from '../../health/problemTexts.ts';
+import { problem } from '../../health/problems.ts';
 import type { ShipView } from '../../health/shipStatus.ts';
-import { withoutQuotes } from '../../health/sourceProblems.ts';
-import { makeReport, type Status } from '../../health/status.ts';
-import { readStoreView } from '../../health/storeView.ts';
+import { type DaemonStatus, makeStatus } from '../../health/status.ts';
+import { readStoreFacts } from '../../health/storeFacts.ts';
 import type { StoreWatch } from '../../health/storeWatch.ts';
 import type { Log } from '../../host/log.ts';
 import type { LogLevel } from '../../host/logLevels.ts';
@@ -30,7 +27,7 @@ import type { RefusedKeeper } from '../../store/rejections/refusedKeeper.ts';
 import type { Rejection } from '../../store/rejections/storedRejections.ts';
 import type { Store } from '../../store/store.ts';
 import type { RefusalBook } from '../../telemetry/refusalBook.ts';
-import type { Telemetry, TelemetryReport } from '../../telemetry/telemetry.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
 
 /** A daemon that runs, and what it says of itself to commands. */
 
@@ -92,7 +89,7 @@ export function shippingOf(store: Store, data: DataDirectory): Promise<ShipView 
 export function routesOf(
   daemon: Daemon,
   metrics: () => Promise<string>,
-  status: () => DaemonStatus,
+  status: () => Promise<DaemonStatus>,
 ): ControlRoute[] {
   const { notifier, store, telemetry, server } = daemon;
   return [
@@ -141,49 +138,33 @@ function isNamedBy(names: Naming): (rejection: Rejection) => boolean {
     names(`${error} ${body ?? ''}`, body !== null && body.length < (bodyBytes ?? 0));
 }
 
-function sourceFindings({ options, store, telemetry }: Daemon): SourceFindings & TelemetryReport {
-  return {
-    ...telemetry.report(),
-    old_tokens: store.tokens.old,
-    is_quiet_hours: options.quiet !== undefined && isQuiet(options.quiet, new Date()),
-  };
-}
-
-/** @returns what `status --json` prints, without what cameras sent but the names of sources and courts. */
-export async function publicStatus(
-  { options, store, keeper }: Daemon,
-  status: DaemonStatus,
-): Promise<Status> {
-  const { data, minFree: minFreeBytes } = options;
-  const ship = await shippingOf(store, data);
-  const side = {
-    minFreeBytes,
-    refused: keeper.waiting,
-    look: store.look.bind(store),
-  };
-  // The daemon knows every source that it read back at its start.
-  const view = await readStoreView(data, async () => ship, { recent: [] }, side);
-  return makeReport({ daemon: withoutQuotes(status), hangs: undefined }, view, Date.now()).status;
-}
-
-export function daemonStatus(
-  daemon: Daemon,
+/** @returns how the box is, as `status --json` prints it and `status.json` has it. */
+export async function boxStatus(
+  { options, version, certificate, watch, store, keeper, telemetry }: Daemon,
   { address, port }: AddressInfo,
   startedAt: string,
-): DaemonStatus {
-  const { options, version, certificate, watch } = daemon;
-  return {
+): Promise<DaemonStatus> {
+  const listening = address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  const about = {
     version,
-    started_at: startedAt,
-    listening: address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`,
+    listening,
     tls: certificate !== undefined,
     certificate: certificate ? { ...certificate.validity, sha256: certificate.fingerprint } : null,
-    venue: options.venue ?? null,
-    is_full: watch.isFull,
-    damage_reports: watch.damageReports,
-    min_free_bytes: options.minFree,
-    ...sourceFindings(daemon),
   };
+  const { data, minFree, quiet, venue = null } = options;
+  const facts = {
+    ...telemetry.report(),
+    daemon: { ...about, started_at: startedAt },
+    waiting: keeper.waiting,
+    old_tokens: store.tokens.old,
+    is_quiet_hours: quiet !== undefined && isQuiet(quiet, new Date()),
+    isFull: watch.isFull,
+    isDamaged: watch.damageReports > 0,
+    minFreeBytes: minFree,
+    store: store.look((db) => readStoreFacts(data, db, minFree)),
+    ship: await shippingOf(store, data),
+  };
+  return { ...about, venue, status: makeStatus(facts, Date.now()) };
 }
 
 /** @returns the line that `systemctl status` shows. */

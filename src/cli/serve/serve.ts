@@ -6,9 +6,9 @@ import { courtdVersion } from '../../base/version.ts';
 import { askStatus } from '../../control/controlClient.ts';
 import { ControlServer } from '../../control/controlServer.ts';
 import { DiskSpaceMonitor } from '../../health/diskSpaceMonitor.ts';
+import { certificateProblems } from '../../health/findProblems.ts';
 import { logProblem } from '../../health/logProblem.ts';
-import { certificateProblems } from '../../health/problems.ts';
-import { problem } from '../../health/problemTexts.ts';
+import { problem } from '../../health/problems.ts';
 import type { Status } from '../../health/status.ts';
 import { dieOfBug, StoreWatch } from '../../health/storeWatch.ts';
 import { listenFailure } from '../../host/listenFailure.ts';
@@ -30,15 +30,7 @@ import { RejectionWriter } from '../../telemetry/rejectionWriter.ts';
 import { SourceWriter } from '../../telemetry/sourceWriter.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
 import { becomeOwnerOf } from '../options/identity.ts';
-import {
-  type Daemon,
-  daemonStatus,
-  type Frame,
-  publicStatus,
-  routesOf,
-  type ServeOptions,
-  statusLine,
-} from './daemon.ts';
+import { boxStatus, type Daemon, type Frame, routesOf, type ServeOptions, statusLine } from './daemon.ts';
 
 /**
  * `courtd serve`: wires the daemon together and runs it until SIGTERM or SIGINT. Where systemd passes a socket, it
@@ -77,13 +69,13 @@ async function start(frame: Frame): Promise<number> {
   parts.adopt(new SourceWriter(telemetry, (changes) => store.writeSources(changes)), stop);
   server = makeServer(frame, store, keeper, telemetry, certificate);
   const daemon = { ...frame, certificate, watch, store, keeper, telemetry, server };
-  const metrics = startMetrics(daemon);
   const address = await listen(daemon, socket);
   const startedAt = new Date().toISOString();
-  const status = () => daemonStatus(daemon, address, startedAt);
+  const status = () => boxStatus(daemon, address, startedAt);
+  const metrics = startMetrics(daemon);
   const control = new ControlServer(
     options.data,
-    routesOf(daemon, async () => metrics(await publicStatus(daemon, status())), status),
+    routesOf(daemon, async () => metrics((await status()).status), status),
     log.logger,
     PacedRequest,
   );
@@ -95,7 +87,7 @@ async function start(frame: Frame): Promise<number> {
   await control.listen();
   if (options.runDir !== undefined) {
     const texts = async () => {
-      const report = await publicStatus(daemon, status());
+      const { status: report } = await status();
       return { 'status.json': `${JSON.stringify(report)}\n`, 'metrics.prom': metrics(report) };
     };
     const files = new RunFiles(options.runDir, ['status.json', 'metrics.prom'], texts, log.logger);
@@ -147,7 +139,7 @@ function startCertificate(
   });
   if (tlsCert === undefined || tlsKey === undefined) return undefined;
   certificate = new TlsCertificate({ cert: tlsCert, key: tlsKey }, logger, (validity) => {
-    const [end] = certificateProblems({ certificate: validity }, Date.now());
+    const [end] = certificateProblems(validity, Date.now());
     if (end !== undefined) logProblem(logger, end, validity);
   });
   return parts.adopt(certificate, stop);

@@ -41,17 +41,9 @@ export function printText(text: string): void {
 
 const CLEAR_LINE = '\x1b[K';
 
-/** A screen of its own on the terminal, drawn in place. */
-export const fullScreen = {
-  enter: (): unknown => process.stdout.write('\x1b[?1049h\x1b[?25l'),
-  /** Over what is there, so that nothing flickers. */
-  draw: (lines: readonly string[]): unknown => {
-    const canvas = canvasOf(process.stdout);
-    const text = lines.map((line) => `${visibleStyled(line, canvas)}${CLEAR_LINE}`).join('\r\n');
-    return process.stdout.write(`\x1b[H${text}\x1b[J`);
-  },
-  leave: (): unknown => process.stdout.write('\x1b[?25h\x1b[?1049l'),
-} as const;
+export function clearScreen(): void {
+  process.stdout.write('\x1b[2J\x1b[H');
+}
 
 /** Writes before it returns. @throws {OperatorError} where standard output cannot be written to. */
 export function printNow(text: string): void {

@@ -7,9 +7,6 @@ import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { membersOf } from '../../base/json.ts';
 import { COMMAND_BUSY_MS, FOLLOW_POLL_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { askStatus } from '../../control/controlClient.ts';
-import { asPrinted, type StatusProblem } from '../../health/finding.ts';
-import { sourceProblems, withoutQuotes } from '../../health/sourceProblems.ts';
 import { arrivalToJson } from '../../protocol/event.ts';
 import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/arrivalLog.ts';
 import { readErasures } from '../../store/erasure/ledger.ts';
@@ -130,11 +127,7 @@ export class LocalFeed implements EventFeed {
     const { stdout } = await promisify(execFile)(process.execPath, args, options).catch((error) => error);
     const { problems, ship } = membersOf(stdout) as Partial<BoxStatus>;
     if (problems === undefined || ship === undefined) return undefined;
-    // What a camera has sent stays on the box: it may name a player, whom headquarters is not to know.
-    const isQuoting = ({ code }: StatusProblem) => code === 'refused';
-    const daemon = problems.some(isQuoting) ? await askStatus(this.#directory).catch(() => {}) : undefined;
-    const told = (daemon ? sourceProblems(withoutQuotes(daemon)) : []).filter(isQuoting);
-    return { problems: [...problems.filter((one) => !isQuoting(one)), ...told.map(asPrinted)], ship };
+    return { problems, ship };
   }
 
   /** Writes what was reported last. */

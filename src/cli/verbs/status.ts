@@ -1,0 +1,114 @@
+import fs from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { counted } from '../../base/units.ts';
+import { visible } from '../../base/visibleText.ts';
+import { askBox } from '../../control/controlClient.ts';
+import { type Status, statusWithoutDaemon } from '../../health/status.ts';
+import type { DataOption } from '../../store/open/withDatabase.ts';
+import { json } from '../options/optionParsers.ts';
+import { drawStatus } from '../status/screen.ts';
+import { clearScreen, type JsonOption, printJson, printText, say } from '../terminal/output.ts';
+import { canvasOf } from '../terminal/style.ts';
+
+const HELP = `
+The exit status is 0 if all is well, 1 if something needs a person or the daemon
+does not run, and 3 without a database. With --brief it is that of a Nagios
+plugin: 0 all is well, 1 something needs attention, 2 something is wrong,
+3 the daemon does not run, or nothing is known.
+
+Examples:
+  courtd status
+  courtd status --watch
+  courtd status --json | jq -r '.problems[].message'`;
+
+export function define(command: Command): void {
+  command
+    .description('show the box in one screen: problems with advice, then one line per camera')
+    .addOption(json().conflicts(['watch', 'brief']))
+    .option('--brief', "print one line, with a Nagios plugin's exit status")
+    .option('--watch', 'clear the screen and print again every second')
+    .addHelpText('after', HELP)
+    .action(async (_options, command) => {
+      const options: StatusOptions = command.optsWithGlobals();
+      if (options.watch && (options.brief || !process.stdout.isTTY)) {
+        command.error('error: --watch needs a terminal, and no --brief.', { exitCode: 2 });
+      }
+      await status(options);
+    });
+}
+
+interface StatusOptions extends DataOption, JsonOption {
+  readonly watch?: boolean;
+  readonly brief?: boolean;
+}
+
+const WATCH_MS = 1_000;
+
+async function status(options: StatusOptions): Promise<void> {
+  const { data, brief, json, watch } = options;
+  let box: Status;
+  try {
+    box = await look(data);
+    for (; watch; box = await look(data)) {
+      print(box, watch);
+      await sleep(WATCH_MS);
+    }
+    if (brief) printBriefly(box.state, summary(box));
+    else if (json) printJson(box);
+    else print(box);
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    if (brief) return printBriefly('stopped', error.message);
+    if (!isMissing(data)) throw error;
+    say(`courtd: ${error.message}`);
+    process.exitCode = 3;
+    return;
+  }
+  if (!brief && box.state !== 'ok') process.exitCode = 1;
+}
+
+function look(data: DataDirectory): Promise<Status> {
+  return isMissing(data) ? statusWithoutDaemon(data, false) : askBox(data);
+}
+
+function isMissing(data: DataDirectory): boolean {
+  try {
+    fs.accessSync(data.file('database'));
+    return false;
+  } catch (error) {
+    return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+  }
+}
+
+function print(box: Status, isWatching = false): void {
+  const canvas = canvasOf(process.stdout);
+  const lines = drawStatus(box, canvas, Date.now());
+  if (isWatching) clearScreen();
+  const shown = isWatching ? lines.slice(0, (canvas.rows ?? lines.length + 1) - 1) : lines;
+  printText(`${shown.join('\n')}\n`);
+}
+
+/** By the plugin guidelines of Nagios: the word, and the exit status. */
+const BRIEF: Record<Status['state'], readonly [word: string, exit: number]> = {
+  ok: ['OK', 0],
+  attention: ['WARNING', 1],
+  failing: ['CRITICAL', 2],
+  stopped: ['UNKNOWN', 3],
+};
+
+/** @param state `stopped` also if it is not known. */
+function printBriefly(state: Status['state'], text: string): void {
+  const [word, exit] = BRIEF[state];
+  // What follows a "|" are figures for Nagios.
+  printText(`${word} - ${visible(text).replaceAll('|', '/')}\n`);
+  process.exitCode = exit;
+}
+
+/** @returns the first problem, and how many more there are. */
+function summary({ problems: [first, ...more], sources, rates }: Status): string {
+  if (first !== undefined) return `${first.message}${more.length === 0 ? '' : ` And ${more.length} more.`}`;
+  return `${counted(sources.length, 'source')}, ${counted(rates.events_last_minute ?? 0, 'event')} in the last minute.`;
+}

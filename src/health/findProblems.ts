@@ -1,0 +1,75 @@
+import { DAY_MS } from '../base/units.ts';
+import type { Validity } from '../host/tlsCertificate.ts';
+import type { StatusProblem } from './finding.ts';
+import { isSoon, problem } from './problems.ts';
+import type { ShipView } from './shipStatus.ts';
+import { sourceProblems } from './sourceProblems.ts';
+import type { BoxFacts } from './status.ts';
+import type { StoreFacts } from './storeFacts.ts';
+import { THRESHOLDS } from './thresholds.ts';
+
+/** @returns what needs a person, the worst first. What passes by itself is not a problem. */
+export function findProblems(facts: BoxFacts, nowMs: number): StatusProblem[] {
+  const { store, daemon, ship } = facts;
+  const { newMs, directory, tokens, erasureMs, isDamaged } = store;
+  const found = [
+    ...(isDamaged || facts.isDamaged ? [problem('damage')] : []),
+    ...(newMs === undefined ? [] : [problem('new_database', directory, newMs / 1_000)]),
+    ...(tokens.active === 0 && tokens.retiring === 0 ? [problem('no_token')] : []),
+    ...sourceProblems(facts),
+    ...certificateProblems(daemon.certificate, nowMs),
+    ...diskProblems(store, facts),
+    ...backupProblems(store, nowMs),
+    ...(erasureMs === undefined ? [] : [problem('erasure_unfinished', erasureMs)]),
+    ...(ship === undefined ? [] : shipProblems(ship)),
+  ];
+  return [...found.filter(({ level }) => level === 'fail'), ...found.filter(({ level }) => level === 'warn')];
+}
+
+function diskProblems(
+  { store, directory, room }: StoreFacts,
+  { isFull, minFreeBytes }: Pick<BoxFacts, 'isFull' | 'minFreeBytes'>,
+): StatusProblem[] {
+  const { free_bytes: free, days_left: days, wal_bytes } = store;
+  const found: StatusProblem[] = [];
+  if (isFull) found.push(problem('disk_full', room));
+  else if (free < minFreeBytes) found.push(problem('disk_low', free, minFreeBytes, room));
+  else if (isSoon(days)) found.push(problem('disk_filling', free, days, room));
+  if (wal_bytes > THRESHOLDS.log_bytes.held) found.push(problem('log_held', directory, wal_bytes));
+  return found;
+}
+
+export function certificateProblems(certificate: Validity | null, nowMs: number): StatusProblem[] {
+  if (certificate === null) return [];
+  const { valid_from, expires_at: at } = certificate;
+  const leftMs = Date.parse(at) - nowMs;
+  if (leftMs <= 0) return [problem('certificate_expired', at)];
+  if (Date.parse(valid_from) > nowMs) return [problem('certificate_not_yet_valid', valid_from)];
+  if (leftMs > THRESHOLDS.certificate_days * DAY_MS) return [];
+  return [problem('certificate_expires', at, Math.floor(leftMs / DAY_MS))];
+}
+
+/** A slow link, or a night without one, is not a problem: it catches up by itself. */
+export function shipProblems(ship: ShipView): StatusProblem[] {
+  const { url, isSetUp, running, state, error, behind_s } = ship;
+  if (!isSetUp) return [];
+  const sentence = error ?? 'no events of this box are shipped.';
+  if (state === 'fenced') return [problem('ship_fenced', sentence)];
+  if (state === 'refused') return [problem('ship_refused', sentence)];
+  const behindS = behind_s ?? 0;
+  if (!running && behindS > THRESHOLDS.ship_stopped_s) return [problem('ship_stopped', behindS)];
+  // A copy is on the box itself: what keeps it from being written does not pass like a line that is down.
+  const isCopy = url?.startsWith('file:') === true;
+  const isBehind = behindS > (isCopy ? THRESHOLDS.copy_behind_s : THRESHOLDS.ship_behind_s);
+  const isKept = isCopy && state !== 'current' && error !== null;
+  const place = isCopy ? 'The copy' : 'Headquarters';
+  return isBehind || isKept ? [problem('ship_behind', place, behindS, error)] : [];
+}
+
+/** A box that has not had events for so long has nothing that is so long without a copy. */
+function backupProblems({ store, oldestMs }: StoreFacts, nowMs: number): StatusProblem[] {
+  const lastMs = store.last_backup_at === null ? undefined : Date.parse(store.last_backup_at);
+  const since = Math.max(lastMs ?? 0, oldestMs ?? nowMs);
+  if (nowMs - since <= THRESHOLDS.backup_s * 1_000) return [];
+  return [problem('no_backup', lastMs === undefined ? undefined : Math.max(0, nowMs - lastMs) / 1_000)];
+}

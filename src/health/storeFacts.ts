@@ -1,0 +1,95 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Database } from 'better-sqlite3';
+import type { DataDirectory } from '../base/dataDirectory.ts';
+import { MIN_FREE_BYTES } from '../base/limits.ts';
+import { isoTime } from '../base/units.ts';
+import { lastBackupMs } from '../store/backup/lastBackup.ts';
+import { freeBytes } from '../store/directory/diskReserve.ts';
+import { newDatabaseAgeMs } from '../store/directory/newDatabase.ts';
+import { unfinishedErasureMs } from '../store/erasure/ledger.ts';
+import { previousDatabases } from '../store/open/previousDatabases.ts';
+import { suggestPrune } from '../store/read/pruneSuggestion.ts';
+import { summarizeStore } from '../store/read/storeSummary.ts';
+import { failureKind } from '../store/sqlite/errors.ts';
+import { listTokens, tokenState } from '../store/tokens/tokens.ts';
+import { isSoon, type Room } from './problems.ts';
+import type { Status } from './status.ts';
+
+/** What the data directory and its database show. */
+export interface StoreFacts extends Pick<Status, 'store' | 'tokens'> {
+  readonly directory: string;
+  /** A part of the database could not be read. */
+  readonly isDamaged: boolean;
+  /** The age of a database that is new, in milliseconds; undefined if it is not. */
+  readonly newMs: number | undefined;
+  /** When the latest unfinished erasure was started, in milliseconds since 1970-01-01T00:00:00Z. */
+  readonly erasureMs: number | undefined;
+  /** When the oldest event was received, as `erasureMs`. */
+  readonly oldestMs: number | undefined;
+  readonly room: Room;
+}
+
+/**
+ * Reads a few dozen pages.
+ * @param db undefined if it cannot be opened: then only the sizes are known.
+ * @throws SQLite's errors, but not those about damage.
+ */
+export function readStoreFacts(
+  data: DataDirectory,
+  db: Database | undefined,
+  minFreeBytes = MIN_FREE_BYTES,
+): StoreFacts {
+  const nowMs = Date.now();
+  let isDamaged = db === undefined;
+  const read = <Result>(part: (db: Database) => Result): Result | undefined => {
+    try {
+      return db && part(db);
+    } catch (error) {
+      if (failureKind(error) !== 'damaged') throw error;
+      isDamaged = true;
+      return undefined;
+    }
+  };
+  const summary = read((db) => summarizeStore(db, nowMs));
+  const states = read((db) => listTokens(db).map((token) => tokenState(token, nowMs)));
+  const count = (wanted: string) => states?.filter((state) => state === wanted).length ?? null;
+  const [bytes, walBytes] = [sizeOf(data.file('database')), sizeOf(data.file('wal'))];
+  const free = freeBytes(data);
+  const { growthBytesPerDay = 0 } = summary ?? {};
+  const days = growthBytesPerDay > 0 ? Math.floor(free / growthBytesPerDay) : null;
+  const isTight = free < Math.max(minFreeBytes, MIN_FREE_BYTES) || isSoon(days);
+  const suggestion = read((db) => (isTight ? suggestPrune(db, nowMs) : undefined));
+  const erasureMs = read(unfinishedErasureMs) ?? undefined;
+  return {
+    directory: data.path,
+    store: {
+      events: summary?.events ?? null,
+      sessions: summary?.sessions ?? null,
+      bytes: bytes + walBytes,
+      wal_bytes: walBytes,
+      free_bytes: free,
+      days_left: days,
+      last_backup_at: isoTime(lastBackupMs(data) ?? null),
+    },
+    tokens: { active: count('active'), retiring: count('retiring') },
+    isDamaged,
+    newMs: newDatabaseAgeMs(data, nowMs),
+    erasureMs,
+    oldestMs: summary?.oldestMs,
+    room: { mount: mountOf(data.path), suggestion, bytes, previousBytes: previousDatabases(data).bytes },
+  };
+}
+
+function sizeOf(file: string): number {
+  return fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** @returns the topmost directory above `directory` that is of the same file system. */
+function mountOf(directory: string): string {
+  const { dev } = fs.statSync(directory);
+  let mount = fs.realpathSync(directory);
+  while (fs.statSync(path.dirname(mount)).dev === dev && mount !== path.dirname(mount))
+    mount = path.dirname(mount);
+  return mount;
+}
