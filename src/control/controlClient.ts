@@ -1,7 +1,8 @@
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { type HttpAnswer, requestAnswer } from '../base/httpAnswer.ts';
 import { OperatorError } from '../base/operatorError.ts';
-import { type DaemonStatus, type Status, statusWithoutDaemon } from '../health/status.ts';
+import { statusWithoutDaemon } from '../health/makeStatus.ts';
+import type { DaemonStatus, Status } from '../health/status.ts';
 import { isServed } from '../store/directory/directoryLock.ts';
 import { checkSocketFile } from './controlSocket.ts';
 

@@ -1,12 +1,29 @@
 import { DAY_MS } from '../base/units.ts';
 import type { Validity } from '../host/tlsCertificate.ts';
+import type { RateReport } from '../telemetry/telemetry.ts';
 import type { StatusProblem } from './finding.ts';
 import { isSoon, problem } from './problems.ts';
 import type { ShipView } from './shipStatus.ts';
-import { sourceProblems } from './sourceProblems.ts';
-import type { BoxFacts } from './status.ts';
+import { type SourceFindings, sourceProblems } from './sourceProblems.ts';
+import type { DaemonStatus } from './status.ts';
 import type { StoreFacts } from './storeFacts.ts';
 import { THRESHOLDS } from './thresholds.ts';
+
+/** All that the daemon judges a box by. */
+export interface BoxFacts extends SourceFindings {
+  readonly daemon: Pick<DaemonStatus, 'version' | 'listening' | 'tls' | 'certificate'> & {
+    readonly started_at: string;
+  };
+  readonly rates: RateReport;
+  /** Events are rejected until there is room. */
+  readonly isFull: boolean;
+  /** Part of the database was found damaged since the start. */
+  readonly isDamaged: boolean;
+  /** Free space that the operator wants; 0: any. */
+  readonly minFreeBytes: number;
+  readonly store: StoreFacts;
+  readonly ship: ShipView | undefined;
+}
 
 /** @returns what needs a person, the worst first. What passes by itself is not a problem. */
 export function findProblems(facts: BoxFacts, nowMs: number): StatusProblem[] {

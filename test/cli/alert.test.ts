@@ -278,7 +278,6 @@ t.test('what a camera has sent is not in status.json: it may be the name of a pl
   const daemon = await Daemon.start(t, ['--run-dir', runDir]);
   const named = event({ event_id: 'evt-of-maria-001', payload: { x_ft: 'Maria Musterfrau' } });
   t.equal((await daemon.post([named])).status, 400);
-  t.match((await daemon.command('status')).stdout, /Maria/, 'on the box it is said');
   let written = '';
   while (!written.includes('camera-1')) {
     await sleep(100);

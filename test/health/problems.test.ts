@@ -1,8 +1,7 @@
 import t from 'tap';
 import { isQuiet, quietHoursOf } from '../../src/base/quietHours.ts';
-import { findProblems } from '../../src/health/findProblems.ts';
+import { type BoxFacts, findProblems } from '../../src/health/findProblems.ts';
 import { BOX_PROBLEMS, type BoxProblemCode, roomAdvice } from '../../src/health/problems.ts';
-import type { BoxFacts } from '../../src/health/status.ts';
 import { THRESHOLDS } from '../../src/health/thresholds.ts';
 import type { RefusalReport } from '../../src/telemetry/refusalBook.ts';
 import type { SourceReport } from '../../src/telemetry/source.ts';
