@@ -260,7 +260,7 @@ t.test('one way leads to a terminal: whatever is printed is escaped on it', (t) 
 const CEILINGS = [
   { part: 'src', ceiling: 34_256, final: 22_000 },
   { part: 'base protocol', ceiling: 3_376, final: 2_400 },
-  { part: 'store', ceiling: 11_052, final: 5_300 },
+  { part: 'store', ceiling: 10_873, final: 5_300 },
   { part: 'http host', ceiling: 3_010, final: 1_850 },
   { part: 'health telemetry control metrics', ceiling: 3_853, final: 2_500 },
   { part: 'cli', ceiling: 4_421, final: 3_500 },

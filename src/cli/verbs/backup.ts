@@ -21,7 +21,6 @@ export function define(command: Command): void {
       integer(1, BACKUPS_KEPT_MAX),
       BACKUPS_KEPT,
     )
-    .option('--with-refused', 'also the bodies of refused requests, beside the backup')
     .addOption(json())
     .addHelpText(
       'after',
@@ -32,19 +31,18 @@ export function define(command: Command): void {
 
 interface BackupOptions extends DataOption, JsonOption {
   readonly keep: number;
-  readonly withRefused?: boolean;
 }
 
-async function backup(place: string, { data, keep, withRefused, json }: BackupOptions): Promise<void> {
+async function backup(place: string, { data, keep, json }: BackupOptions): Promise<void> {
   const { yieldToIngest } = await import('../../base/yieldToIngest.ts');
   yieldToIngest();
   const { makeBackup } = await import('../../store/backup/makeBackup.ts');
   const startedAt = performance.now();
   const progress = new Progress();
-  const made = await makeBackup(data, place, { keep, withRefused }, (bytes) =>
+  const made = await makeBackup(data, place, keep, (bytes) =>
     progress.show(() => `${bytesFor(bytes)} copied`),
   ).finally(() => progress.clear());
-  const { file, bytes, events, sessions, newestMs, removed, refusedBodies, damagedBodies, damage } = made;
+  const { file, bytes, events, sessions, newestMs, removed, damage } = made;
   const seconds = Math.round(performance.now() - startedAt) / 1000;
   if (json) {
     const newest_received_at = isoTime(newestMs);
@@ -56,18 +54,11 @@ async function backup(place: string, { data, keep, withRefused, json }: BackupOp
       newest_received_at,
       seconds,
       removed,
-      ...(refusedBodies !== undefined && { refused_bodies: refusedBodies }),
     });
   } else {
     const what = `${bytesFor(bytes)}, ${counted(events, 'event')}, in ${seconds.toFixed(1)} s`;
     say(`Backup written to ${file}: ${what}.`);
-    if (refusedBodies !== undefined)
-      say(`With it, ${counted(refusedBodies, 'refused body', 'refused bodies')}.`);
     if (removed.length > 0) say(`Removed to keep ${counted(keep, 'backup')}: ${removed.join(', ')}.`);
-  }
-  if (damagedBodies.length > 0) {
-    say(`Damaged, and left out: the bodies of the refused requests ${damagedBodies.join(', ')}.`);
-    process.exitCode = 1;
   }
   if (damage === undefined) return;
   throw new OperatorError(

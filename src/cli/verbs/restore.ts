@@ -1,10 +1,8 @@
 import fs from 'node:fs';
-import path from 'node:path';
 import type { Command } from 'commander';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { counted, isoTime } from '../../base/units.ts';
 import { shellWord } from '../../base/visibleText.ts';
-import { refusedCopyOf, strayRefusedCopies } from '../../store/backup/refusedCopy.ts';
 import { ReplacedDatabase } from '../../store/backup/replacedDatabase.ts';
 import { type Restored, restoreDatabase } from '../../store/backup/restore.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
@@ -32,17 +30,13 @@ interface RestoreOptions extends DataOption, JsonOption {
 async function restore(file: string, options: RestoreOptions): Promise<void> {
   // It becomes the owner of the data directory, who may not read beside the backup.
   const sudo = process.getuid?.() === 0 ? 'sudo ' : '';
-  const strays = strayRefusedCopies(file);
   const restored = await restoreDatabase(options.data, file);
-  const { events, sessions, newestMs, previousDatabase, refusedBodies } = restored;
+  const { events, sessions, newestMs, previousDatabase } = restored;
   const newest_received_at = isoTime(newestMs);
   const newest = newest_received_at === null ? '' : `, the newest received at ${newest_received_at}`;
   const tell = options.json ? () => {} : say;
   tell(`Restored ${file}: ${counted(events, 'event')} of ${counted(sessions, 'session')}${newest}.`);
   if (restored.damage !== undefined) tell(restored.damage);
-  if (refusedBodies !== undefined)
-    tell(`With it came ${counted(refusedBodies, 'refused body', 'refused bodies')}.`);
-  else for (const other of strays) tell(adviseStray(other, file));
   if (restored.erasedAgain > 0)
     tell(
       `Players who were erased after that backup were taken out of ${counted(restored.erasedAgain, 'event')} again.`,
@@ -63,7 +57,6 @@ async function restore(file: string, options: RestoreOptions): Promise<void> {
     newest_received_at,
     replaced_kept_as: previousDatabase,
     salvaged,
-    ...(refusedBodies !== undefined && { refused_bodies: refusedBodies }),
     erased_again: restored.erasedAgain,
     ledger_lost: restored.ledgerLost !== undefined,
   });
@@ -74,11 +67,6 @@ const LEDGER_LOST = {
   unreadable: `The replaced database cannot tell who was erased: ${ERASE_AGAIN}`,
   missing: `There was no database here that knows who was erased: ${ERASE_AGAIN}`,
 } as const;
-
-function adviseStray(name: string, backup: string): string {
-  const wanted = path.basename(refusedCopyOf(backup));
-  return `${name} beside it holds refused bodies, and was not restored: where it belongs to this backup, rename it to ${wanted} and restore again.`;
-}
 
 /** @returns null where nothing of it can be read. @throws {OperatorError} where what is read cannot be stored. */
 async function salvageFrom(

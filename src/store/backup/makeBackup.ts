@@ -12,38 +12,26 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { actAsWriter, asCaller } from '../../base/processIdentity.ts';
 import { cleanUpOnExit } from '../../base/signals.ts';
 import { withDatabase } from '../open/withDatabase.ts';
-import { openRefused, type RefusedBodies } from '../rejections/refusedBodies.ts';
 import { BACKUP_NAME, noteBackup } from './lastBackup.ts';
 import { type Copy, copyDatabase } from './onlineBackup.ts';
-import { refusedCopyOf, writeRefusedCopy } from './refusedCopy.ts';
 
 interface MadeBackup extends Copy {
   readonly file: string;
   /** The names of the older ones that were removed. */
   readonly removed: readonly string[];
-  /** Refused bodies that were copied; undefined where none were ever kept, or none were wanted. */
-  readonly refusedBodies: number | undefined;
-  /** The request_ids of refused bodies that were left out, because they are damaged. */
-  readonly damagedBodies: readonly string[];
-}
-
-interface BackupOptions {
-  /** How many backups a directory keeps. */
-  readonly keep: number;
-  /** Copy the bodies of refused requests, too. */
-  readonly withRefused?: boolean | undefined;
 }
 
 /**
  * Copies the database, as it is at one moment, and notes when.
  * @param place a directory, which keeps its newest backups, or a new file that ends in .db.
+ * @param keep how many backups a directory keeps.
  * @param copied is told how many bytes have been.
  * @throws {OperatorError} why nothing was written there.
  */
 export function makeBackup(
   data: DataDirectory,
   place: string,
-  { keep, withRefused = false }: BackupOptions,
+  keep: number,
   copied: (bytes: number) => void,
 ): Promise<MadeBackup> {
   const directory = isDirectory(place) ? place : undefined;
@@ -53,29 +41,18 @@ export function makeBackup(
     refuseBadPlace(file, data);
     if (directory === undefined) refuseExisting(file);
     const copy = await copyTo(file, data, copied);
-    const refusedBodies =
-      refused && writeRefusedCopy(refused, refusedCopyOf(file), (id) => damagedBodies.push(id));
     // The older ones may have what this one has lost.
     const keepsAll = directory === undefined || copy.damage !== undefined;
     return {
       file,
       ...copy,
-      refusedBodies,
-      damagedBodies,
       removed: keepsAll ? [] : removeOlder(directory, path.basename(file), keep),
     };
   };
-  let refused: RefusedBodies | undefined;
-  const damagedBodies: string[] = [];
   const copyAndNote = async () => {
-    if (withRefused) refused = openRefused(data);
-    try {
-      const made = await asOwnerOf(directory ?? path.dirname(place), work);
-      noteBackup(data, Date.now(), path.resolve(directory ?? made.file));
-      return made;
-    } finally {
-      refused?.close();
-    }
+    const made = await asOwnerOf(directory ?? path.dirname(place), work);
+    noteBackup(data, Date.now(), path.resolve(directory ?? made.file));
+    return made;
   };
   return withDatabase({ data }, copyAndNote);
 }
@@ -167,8 +144,7 @@ function removeOlder(directory: string, made: string, keep: number): string[] {
   for (const name of older) {
     const file = path.join(directory, name);
     // Another backup that ends at the same time may have removed it.
-    for (const one of [file, refusedCopyOf(file)])
-      explainWriteErrors(one, () => fs.rmSync(one, { force: true }));
+    explainWriteErrors(file, () => fs.rmSync(file, { force: true }));
   }
   return older;
 }

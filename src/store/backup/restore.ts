@@ -8,23 +8,20 @@ import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError, reasonOf } from '../../base/operatorError.ts';
 import { createPrivate, openCarefully } from '../../base/privateFile.ts';
 import { becomeOwner } from '../../base/processIdentity.ts';
-import { mayName } from '../../protocol/playerRedaction.ts';
 import { enterDirectory } from '../directory/enterDirectory.ts';
 import { makeAside } from '../directory/makeAside.ts';
 import { forgetNewDatabase } from '../directory/newDatabase.ts';
 import { applyLedger } from '../erasure/erase.ts';
-import { Redactor } from '../erasure/redactor.ts';
 import { beginEpoch, type Epoch, readEpochs } from '../layout/epochs.ts';
 import { type FileHeader, headerOf, readHeader } from '../layout/fileHeader.ts';
 import { migrate, SCHEMA_VERSION } from '../layout/schema.ts';
 import { valueFault } from '../layout/valueFault.ts';
 import { explain } from '../open/openErrors.ts';
 import { rewriteWal } from '../open/rewriteWal.ts';
-import { RefusedBodies, withRefused } from '../rejections/refusedBodies.ts';
+import { withRefused } from '../rejections/refusedBodies.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';
 import { type Kept, keep, keptOf, ledgerFault, NOBODY } from './keptLedger.ts';
-import { readRefusedCopy, refusedCopyOf } from './refusedCopy.ts';
 import { type Contents, verifyDatabase } from './verifyDatabase.ts';
 
 /** Bytes that are copied between two turns of the event loop, in which signals are handled. */
@@ -36,8 +33,6 @@ const RETRY_MS = 50;
 export interface Restored extends Contents {
   /** The path of the replaced database; null where there was none. */
   readonly previousDatabase: string | null;
-  /** Refused bodies that were beside the backup; undefined where none were. */
-  readonly refusedBodies: number | undefined;
   /** Its own is the last. */
   readonly epochs: readonly Epoch[];
   /** Events from which players were taken out again, who have been erased since that backup. */
@@ -66,7 +61,6 @@ export async function restoreDatabase(directory: DataDirectory, file: string): P
   // As the calling user: root may read files that the owner of the data directory may not.
   const source = openBackup(file);
   try {
-    const refused = openRefusedCopy(file);
     if (isSame(source[0]!.fd, target))
       throw new OperatorError(`${file} is the database itself: name a backup.`);
     becomeOwner(directory.path);
@@ -83,44 +77,14 @@ export async function restoreDatabase(directory: DataDirectory, file: string): P
       await setImmediate();
       const previousDatabase = await replace(target, partial);
       forgetNewDatabase(directory);
-      return {
-        ...contents,
-        previousDatabase,
-        refusedBodies: await restoreRefused(directory, refused, kept ?? NOBODY),
-      };
+      // What was ticked off as stored may not be in this database.
+      await withRefused(directory, (refused) => refused.forgetTicks());
+      return { ...contents, previousDatabase };
     });
   } catch (error) {
     throw explain(error, directory);
   } finally {
     for (const { fd } of source) fs.closeSync(fd);
-  }
-}
-
-/** @returns the descriptor of what may stand beside a backup. */
-function openRefusedCopy(backup: string): number | undefined {
-  const file = refusedCopyOf(backup);
-  return fs.existsSync(file) ? openCarefully(file, O_RDONLY) : undefined;
-}
-
-/**
- * What was ticked off as stored may not be in this database. Then the bodies of the backup are added.
- * @returns how many; undefined where the backup has none.
- */
-async function restoreRefused(
-  directory: DataDirectory,
-  copy: number | undefined,
-  { erasures }: Kept,
-): Promise<number | undefined> {
-  await withRefused(directory, (refused) => refused.forgetTicks());
-  if (copy === undefined) return undefined;
-  const refused = new RefusedBodies(directory);
-  try {
-    const added = await readRefusedCopy(copy, refused);
-    const redactor = new Redactor(erasures);
-    if (erasures.length > 0) refused.erase(mayName((text) => redactor.names(text)));
-    return added;
-  } finally {
-    refused.close();
   }
 }
 

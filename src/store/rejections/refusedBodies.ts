@@ -226,21 +226,6 @@ export class RefusedBodies {
     }
   }
 
-  /**
-   * @param onDamaged is told the request_id of each that cannot be unpacked: it is left out.
-   * @yields all that is kept, the oldest first, with the places of events that wait no longer.
-   */
-  *all(
-    onDamaged: (requestId: string) => void,
-  ): Generator<Omit<RefusedBody, 'bytes'> & { done: number[]; gzip: Buffer }> {
-    for (const { id } of this.#statements.times.all()) {
-      const row = this.#statements.body.get(id);
-      if (row === undefined) continue;
-      if (unpacked(row.gzip) === undefined) onDamaged(row.requestId);
-      else yield { ...row, done: this.#statements.doneIn.all(id) };
-    }
-  }
-
   /** Fills an empty index with the newest of what is kept. */
   fill(index: RefusedIndex): void {
     for (const { id, sha256 } of this.#statements.newest.iterate()) {
