@@ -29,7 +29,7 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
     report: ['write a report of a session as one HTML page', () => import('./verbs/report.ts')],
   },
   'Set up:': {
-    serve: ['run the daemon', old(() => import('./serve/serveCommand.ts'))],
+    serve: ['run the daemon', () => import('./verbs/serve.ts')],
     token: ['make, list and revoke the tokens of the venue', () => import('./verbs/token.ts')],
     check: ['find what is set up wrong', () => import('./verbs/check.ts')],
     backup: ['copy the database while the daemon runs', () => import('./verbs/backup.ts')],

@@ -22,9 +22,8 @@ import {
   sizeBetween,
 } from '../options/optionParsers.ts';
 
-export function addServe(program: Command): void {
-  program
-    .command('serve')
+export function define(command: Command): void {
+  command
     .description('run the daemon: takes events on POST /v1/events, logs JSON lines to standard output')
     .addOption(option('--host <address>', 'the address to listen on').default('0.0.0.0').argParser(notEmpty))
     .addOption(option('--port <number>', 'the port; 0 picks one').default(PORT).argParser(integer(0, 65_535)))
@@ -84,6 +83,6 @@ export function addServe(program: Command): void {
       // Loading the server takes most of a start, and an unhandled SIGHUP would end the process. serve() handles it later.
       process.on('SIGHUP', () => {});
       const given = ['host', 'port'].filter((name) => command.getOptionValueSource(name) !== 'default');
-      await (await import('./serve.ts')).serve({ ...command.optsWithGlobals(), given });
+      await (await import('./runDaemon.ts')).serve({ ...command.optsWithGlobals(), given });
     });
 }
