@@ -1,28 +1,12 @@
-/** How numbers are sorted into bins. */
-interface BinScale {
-  toBin(value: number): number;
-  fromBin(bin: number): number;
-}
-
-/** Bins of one width: a value that is a multiple of it is kept exactly. */
-export function linear(width: number): BinScale {
-  return { toBin: (value) => Math.round(value / width), fromBin: (bin) => bin * width };
-}
-
-/** Bins that grow with the value, on both sides of 0: each is 2 % wide, so that a second and ten years take a few hundred. */
-export const LOGARITHMIC: BinScale = {
-  toBin: (value) => Math.sign(value) * Math.round(50 * Math.log1p(Math.abs(value))),
-  fromBin: (bin) => Math.sign(bin) * Math.expm1(Math.abs(bin) / 50),
-};
-
-/** Counts numbers in bins: quantiles of a million numbers, with no more memory than the bins take. */
+/** Counts numbers in bins of one width: quantiles of a million numbers, in no more memory than the bins take. */
 export class Bins {
-  readonly #scale: BinScale;
+  /** A value that is a multiple of it is kept exactly. */
+  readonly #width: number;
   readonly #counts = new Map<number, number>();
   #total = 0;
 
-  constructor(scale: BinScale) {
-    this.#scale = scale;
+  constructor(width: number) {
+    this.#width = width;
   }
 
   get total(): number {
@@ -30,12 +14,12 @@ export class Bins {
   }
 
   add(value: number): void {
-    const bin = this.#scale.toBin(value);
+    const bin = Math.round(value / this.#width);
     this.#counts.set(bin, (this.#counts.get(bin) ?? 0) + 1);
     this.#total++;
   }
 
-  /** Adds what the other has, which has the same scale. */
+  /** Adds what the other has, which has the same width. */
   addAll(other: Bins): this {
     for (const [bin, count] of other.#counts) this.#counts.set(bin, (this.#counts.get(bin) ?? 0) + count);
     this.#total += other.#total;
@@ -44,9 +28,7 @@ export class Bins {
 
   /** @returns value and count of each bin that is not empty, from the smallest value on. */
   entries(): [value: number, count: number][] {
-    return [...this.#counts]
-      .sort(([a], [b]) => a - b)
-      .map(([bin, count]) => [this.#scale.fromBin(bin), count]);
+    return [...this.#counts].sort(([a], [b]) => a - b).map(([bin, count]) => [bin * this.#width, count]);
   }
 
   /**

@@ -1,19 +1,13 @@
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/**
- * Limits that a client or an operator can notice, and those that several files share, each with its unit and its reason.
- * "src/http/README.md" is the contract with camera vendors.
- */
+/** Limits that a client or an operator can notice, and those that several files share, each with its unit and its reason. */
 
 // What one request may hold.
 
 /** Events in one request (spec 4.1). */
 export const BATCH_EVENTS = 500;
-/**
- * JSON values in one body, at any depth: numbers, strings, literals, arrays and objects; member names do not count. 500 events
- * with a skeleton of 33 points each have 70,000. Bounds how long one body blocks the event loop.
- */
+/** JSON values in one body, at any depth, without member names: 500 events with a skeleton of 33 points each have 70,000. */
 export const BODY_VALUES = 250_000;
 /** Nested objects and arrays in one event, the event itself included. */
 export const EVENT_DEPTH_LEVELS = 32;
@@ -27,7 +21,7 @@ export const EOT_YEARS = { first: 1678, last: 2261 } as const;
 export const REVISION_MAX = Number.MAX_SAFE_INTEGER;
 /** Bytes of a request's body, both as sent and as decoded, unless `--body-limit` says otherwise. */
 export const BODY_BYTES = 8 * MIB;
-/** Bytes of a line with an event in a file: the faults of a refused one stand around it, and quote a part of what is wrong. */
+/** Bytes of a line with an event in a file: a rejected one has its faults around it. */
 export const LINE_BYTES = BODY_BYTES + 64 * KIB;
 /** Bytes that `--body-limit` accepts: one event must fit, and the bodies in flight must still fit into memory. */
 export const BODY_LIMIT_BYTES = { least: KIB, most: 64 * MIB } as const;
@@ -43,32 +37,23 @@ export const QUOTED_CHARS = 60;
 /** Characters up to which two payloads with the same key are compared as JSON values; longer ones are compared as text. */
 export const COMPARED_CHARS = 4_096;
 
-// Admission control (src/http/admission/DESIGN.md).
+// Admission (src/http/admission.ts).
 
-/**
- * Bytes of all large bodies in flight, as declared, received or decoded. What does not fit is answered 503. Together with
- * everything else it keeps the process below 300 MiB.
- */
+/** Bytes of all large bodies in flight, as declared, received or decoded. What does not fit is answered 503. */
 export const BODIES_IN_FLIGHT_BYTES = 16 * MIB;
 /** Bytes up to which a body is small: always admitted, not counted among the bodies in flight, and parsed at once. */
 export const SMALL_BODY_BYTES = 64 * KIB;
-/**
- * Requests served at once. Above it, a network that has its fair share of them is answered 503; one that has none never is.
- * Rejecting a request costs as much as serving it, so the limit is high: at twice saturation, 400 left 0.41 of the peak
- * throughput, and 1,000 leave 0.84, with a p99 latency of 164 ms instead of 125.
- */
-export const CONCURRENT_REQUESTS = 1_000;
 /** Milliseconds that a large body waits for its turn to be parsed, before it is answered 503. */
 export const BODY_QUEUE_MS = 5_000;
 /** Milliseconds that a client has to read its response before its connection is closed. */
 export const RESPONSE_WRITE_MS = 30_000;
-/** Bytes of responses that clients have not read; above it, a network with more than its fair share loses connections. */
+/** Bytes of responses that clients have not read; above it, the connection of the next such response is closed. */
 export const UNSENT_RESPONSES_BYTES = 8 * MIB;
 /** Requests a second from one client address, unless `--rate-limit` says otherwise; the burst is twice that. */
 export const RATE_PER_S = 1_000;
 /** The highest `--rate-limit`. */
 export const RATE_LIMIT_MAX_PER_S = 1_000_000;
-/** Client addresses that each per-address table (rate, unauthorized requests, log) keeps: bounds its memory. */
+/** Client addresses that each per-address table (rate, log) keeps: bounds its memory. */
 export const TRACKED_ADDRESSES = 10_000;
 
 // Connections.
@@ -86,11 +71,9 @@ export const REQUEST_TIMEOUT_MS = 30_000;
 /** Milliseconds that an idle keep-alive connection stays open: longer than a camera pauses between two rallies. */
 export const KEEP_ALIVE_MS = 75_000;
 /** Open connections: a venue has a hundred cameras. At the limit, the oldest that never showed a valid token is closed. */
-export const CONNECTIONS = 8_192;
+export const CONNECTIONS = 2_048;
 /** Open connections of one client address, unless `--connections-per-address` says otherwise. */
 export const CONNECTIONS_PER_ADDRESS = 256;
-/** Unauthorized requests within a second, above which an address's new connections are closed until that second is over. */
-export const UNAUTHORIZED_PER_S = 20;
 /** Connections that the kernel keeps until they are accepted, also while courtd restarts and systemd holds the socket. */
 export const BACKLOG_CONNECTIONS = 4_096;
 /** A lingering close discards this much input, for this long, so that a client that is still sending sees its response. */
@@ -110,10 +93,7 @@ export const NAMES_CACHED_CHARS = 2 * MIB;
 /** Rows and bytes that a reader reads in one transaction, so that it never keeps the write-ahead log from shrinking for long. */
 export const READ_CHUNK_ROWS = 500;
 export const READ_CHUNK_BYTES = 2 * MIB;
-/**
- * Milliseconds between two looks of `tail --follow`. Each reads all that has come since: the more often, the shorter it keeps a core
- * from the daemon. An idle tail takes 0.6 % of a core at 50, and 0.2 % at 200.
- */
+/** Milliseconds between two looks of `tail --follow`: an idle tail takes 0.6 % of a core at 50, and 0.2 % at 200. */
 export const FOLLOW_POLL_MS = 50;
 /** How long `tail --order eot` holds an event: cameras that see the same send within this. */
 export const EOT_WINDOW_MS = 500;
@@ -127,19 +107,13 @@ export const FILES_CHECK_MS = 1_000;
 export const MIN_FREE_BYTES = 1024 * MIB;
 /** Milliseconds between attempts to write to a full disk, with or without a request; in between, events are answered 503. */
 export const FULL_RETRY_MS = 1_000;
-/**
- * Disk space reserved for a prune on a full disk: CHECKPOINT_FRAMES of the write-ahead log, by which the database file may have
- * to grow, half as much for the prune's first steps, and the shared memory (32 KiB) and a few pages of other commands.
- */
+/** Disk space reserved for a prune on a full disk: CHECKPOINT_FRAMES of the write-ahead log, and half as much for its first steps. */
 export const RESERVE_BYTES = 6 * MIB;
 /** Milliseconds that startup waits for other programs to release the write-ahead log. */
 export const START_BARRIER_MS = 30_000;
 /** Milliseconds that a command waits for a lock on the database. */
 export const COMMAND_BUSY_MS = 5_000;
-/**
- * No event was received before this: courtd's first version is of November 2026. One year earlier, for those who try retention
- * with the clock set back.
- */
+/** No event was received before this: a year before courtd's first version, for those who try retention with the clock set back. */
 export const EARLIEST_RECEIVED_MS = Date.UTC(2025, 9, 1);
 /** Backups kept in a directory, unless `--keep` says otherwise (a week of nights), and the highest `--keep`. */
 export const BACKUPS_KEPT = 7;
@@ -176,10 +150,7 @@ export const REFUSED_BYTES = 256 * MIB;
 export const REFUSED_MS = 30 * 86_400_000;
 /** Free disk space below which none is kept is this part of the file system, where that is less than `--min-free`. */
 export const REFUSED_FREE_PART = 0.1;
-/**
- * Bytes of refused bodies that wait in memory to be written, in all and of one sender, so that a flood of one keeps nobody's out.
- * What does not fit is not kept, and counted. A sender that has none waiting may have one of any size.
- */
+/** Bytes of refused bodies that wait in memory to be written, in all and of one sender. A sender that has none waiting may have one of any size. */
 export const REFUSED_QUEUE_BYTES = { all: 16 * MIB, ofASender: 8 * MIB } as const;
 /** Milliseconds until a refused body is written: those of a second share a transaction. */
 export const REFUSED_WRITE_MS = 1_000;
@@ -197,7 +168,7 @@ export const UNAUTHORIZED_RETRY_S = 30;
 
 // Shutdown, and trying again.
 
-/** Milliseconds from SIGTERM until all connections are closed, whether their requests are answered or not. */
+/** Milliseconds from SIGTERM until all connections are closed. */
 export const SHUTDOWN_MS = 8_000;
 /** Retry-After in seconds (RFC 9110, 10.2.3), by reason. It is not enforced: a client that retries at once is rejected at once. */
 export const RETRY_AFTER_S = { busy: 1, overloaded: 2, full: 5, shutdown: 2 } as const;

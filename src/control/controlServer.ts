@@ -38,32 +38,22 @@ export class ControlServer {
   readonly #directory: DataDirectory;
   readonly #routes: readonly ControlRoute[];
   readonly #log: Logger;
-  readonly #requests: typeof IncomingMessage;
   /** The last one listens; those before it answer what they have been asked. */
   readonly #servers: Server[] = [];
   readonly #stopLooking: () => void;
 
-  /**
-   * The caller holds the lock of the directory until `close` has resolved.
-   * @param requests the class of the requests that the routes get.
-   */
-  constructor(
-    directory: DataDirectory,
-    routes: readonly ControlRoute[],
-    log: Logger,
-    requests: typeof IncomingMessage = http.IncomingMessage,
-  ) {
+  /** The caller holds the lock of the directory until `close` has resolved. */
+  constructor(directory: DataDirectory, routes: readonly ControlRoute[], log: Logger) {
     this.#directory = directory;
     this.#routes = routes;
     this.#log = log;
-    this.#requests = requests;
     this.#stopLooking = every(LOOK_MS, () => void this.#lookForSocket());
   }
 
   /** Resolves once it listens. If the socket cannot be created, that is logged: events are accepted all the same. */
   async listen(): Promise<void> {
     const file = this.#directory.file('controlSocket');
-    const options = { IncomingMessage: this.#requests, requestTimeout: REQUEST_TIMEOUT_MS };
+    const options = { requestTimeout: REQUEST_TIMEOUT_MS };
     const server = http.createServer(options, (req, res) => void this.#answer(req, res)).unref();
     this.#servers.push(server);
     try {

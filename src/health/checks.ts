@@ -7,7 +7,6 @@ import { OperatorError } from '../base/operatorError.ts';
 import { asCaller } from '../base/processIdentity.ts';
 import { cleanUpOnExit } from '../base/signals.ts';
 import { type DaemonListening, listening } from '../host/listening.ts';
-import { portHolder } from '../host/portHolder.ts';
 import { showUnits } from '../host/systemdUnits.ts';
 import { askTool } from '../host/systemTool.ts';
 import { filesOf, SERVICE, type Service, serviceOf } from '../host/unitSettings.ts';
@@ -186,12 +185,7 @@ async function port(box: Box): Promise<Finding> {
   const to = host === '' || host === '*' || host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   const place = `${net.isIPv6(to) ? `[${to}]` : to}:${port}`;
   if (box.daemon === undefined) {
-    const holder = asCaller(() => portHolder(port));
-    // systemd itself has it if all is well.
-    if (holder === undefined || /\(process 1\)/.test(holder)) {
-      return warn(`${place} was not tried, because no daemon answers.`, '"courtd status" shows why.');
-    }
-    return fail(`${place} is taken by ${holder}.`, 'End that program, and start courtd.');
+    return warn(`${place} was not tried, because no daemon answers.`, '"courtd status" shows why.');
   }
   const socket = net.connect({ host: to, port, timeout: KNOCK_MS });
   socket.once('timeout', () => socket.destroy(new Error(`no answer within ${KNOCK_MS / 1_000} s`)));

@@ -1,8 +1,14 @@
 import type { Problem } from '../protocol/errors.ts';
 import type { Counts } from '../store/write/appender.ts';
-import type { HttpResponse } from './connection/connection.ts';
 
 /** Every response of courtd is made here (README.md, "Answers"). */
+
+/** A complete response: its body is never streamed. */
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | number>>;
+  readonly body: string;
+}
 
 /** @returns 202 with the two counts (spec 2.3). Send it only after the commit. */
 export function acceptedResponse({ accepted, duplicates, conflicts }: Counts): HttpResponse {

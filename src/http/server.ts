@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
-import net, { type AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as setTimer } from 'node:timers/promises';
 import {
   BACKLOG_CONNECTIONS,
-  CONNECTIONS,
   HEADER_FIELDS,
   HEADERS_BYTES,
   HEADERS_TIMEOUT_MS,
@@ -15,20 +14,22 @@ import {
   SHUTDOWN_MS,
 } from '../base/limits.ts';
 import type { KeyPair } from '../host/tlsCertificate.ts';
-import { AcceptBurst } from './admission/acceptBurst.ts';
-import { AdmissionControl } from './admission/admissionControl.ts';
-import { Connections } from './connection/connections.ts';
-import type { PacedRequest } from './connection/pacedRequest.ts';
-import { createServer, type HttpServer, replaceKeyPair, TlsHandshakes } from './connection/tls.ts';
-import { type IngestContext, IngestHandler } from './ingestHandler.ts';
+import { Admission } from './admission.ts';
+import type { Connection, ParseFailure } from './connection.ts';
+import { Connections } from './connections.ts';
+import { type IngestContext, IngestHandler } from './handler.ts';
+import { parserProblem } from './parseErrors.ts';
+import { createServer, type HttpServer, replaceKeyPair, TlsHandshakes } from './tls.ts';
 
-/** Milliseconds at shutdown until idle connections are closed: a request may be on its way. */
+/** Milliseconds at shutdown for requests that are on their way on open connections, and the same again for new connections. */
 export const SHUTDOWN_IDLE_MS = 500;
 /** How often Node checks HEADERS_TIMEOUT_MS and REQUEST_TIMEOUT_MS: they fire this much late at most. */
 const TIMEOUT_CHECK_MS = 1_000;
 
 /** What the server depends on. */
 interface ServerContext extends IngestContext {
+  /** Requests a second from one client address; 0: no limit. */
+  readonly rateLimit: number;
   /** Open connections that one client address may have; 0: no limit. */
   readonly connectionsPerAddress: number;
   /** Serve TLS with this key pair; without one, plain HTTP. */
@@ -41,13 +42,10 @@ export class CourtServer {
   readonly #handshakes: TlsHandshakes | undefined;
   readonly #ingest: IngestHandler;
   readonly #connections: Connections;
-  readonly #acceptBurst = new AcceptBurst();
-  #isInherited = false;
 
   constructor(context: ServerContext) {
-    const admission = new AdmissionControl();
-    this.#connections = new Connections(context.connectionsPerAddress, admission);
-    this.#ingest = new IngestHandler(context, admission, this.#connections, this.#acceptBurst);
+    this.#connections = new Connections(context.connectionsPerAddress, new Admission(context.rateLimit));
+    this.#ingest = new IngestHandler(context, this.#connections);
     this.#server = createServer(
       {
         headersTimeout: HEADERS_TIMEOUT_MS,
@@ -58,6 +56,8 @@ export class CourtServer {
         // A missing Host gets our 400 (preconditions.ts), not Node's, which has no body.
         requireHostHeader: false,
         noDelay: true,
+        // A request that offers an upgrade is an ordinary one.
+        shouldUpgradeCallback: () => false,
       },
       context.keyPair,
     );
@@ -76,8 +76,6 @@ export class CourtServer {
     }
     // One more than is allowed: Node drops the rest silently, and preconditions.ts must see that there are too many.
     this.#server.maxHeadersCount = HEADER_FIELDS + 1;
-    // Above our own limit: connections.ts chooses which connection to close.
-    this.#server.maxConnections = 2 * CONNECTIONS;
     // A client that half-closes after its request still waits for the response; without this, Node closes the connection.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#server.on('connection', (socket) => this.#onConnection(socket));
@@ -104,7 +102,6 @@ export class CourtServer {
     const server = this.#server;
     server.listen({ ...where, backlog: BACKLOG_CONNECTIONS });
     await once(server, 'listening');
-    this.#isInherited = 'fd' in where;
     const address = server.address();
     if (address !== null && typeof address === 'object') return address;
     server.close();
@@ -112,61 +109,65 @@ export class CourtServer {
   }
 
   /** Serves a request that came over `control.sock` as any other; whoever may open that file needs no token. */
-  serveLocal(req: PacedRequest, res: ServerResponse): void {
-    const connection = this.#connections.get(req.socket) ?? this.#connections.addLocal(req.socket);
-    connection.receive(req, res, () => void this.#ingest.handle(connection, req, res));
+  serveLocal(req: IncomingMessage, res: ServerResponse): void {
+    this.#serve(this.#connections.local(req.socket), req, res);
   }
 
   /**
-   * Graceful shutdown: accepts no new connections, drains the open ones (each response says `Connection: close`) and closes idle
-   * ones. Connections in the backlog of an inherited socket are left to the next process.
+   * Graceful shutdown: first each response says `Connection: close`; then, when no new connection is about to send its request, no
+   * more are accepted and idle ones are closed. Connections in the backlog of an inherited socket are left to the next process.
    * Resolves when the last connection is closed, after SHUTDOWN_MS at the latest. Call it once.
    */
   async close(): Promise<void> {
     this.#connections.isClosing = true;
-    // Closing a listening socket resets the connections in its backlog: these are accepted first.
-    if (!this.#isInherited) await this.#acceptBurst.untilQuiet(SHUTDOWN_IDLE_MS);
-    const server = this.#server;
-    const closed = new Promise<void>((resolve) => {
-      // Not http.Server's own close: it also drops accepted connections that have not sent a byte yet.
-      net.Server.prototype.close.call(server, () => resolve());
-    });
-    const idleTimer = setTimeout(async () => {
-      // Timers run before the poll phase: a request may have arrived in the kernel and not been read yet.
-      await nextTurn();
-      await nextTurn();
-      server.closeIdleConnections();
-      this.#handshakes?.destroyAll();
-    }, SHUTDOWN_IDLE_MS);
     const deadline = setTimeout(() => this.#connections.destroyAll(), SHUTDOWN_MS);
+    await setTimer(SHUTDOWN_IDLE_MS);
+    const until = performance.now() + SHUTDOWN_IDLE_MS;
+    // Node's own close drops accepted connections that have sent nothing yet, and what has arrived in the kernel is read in a turn.
+    do {
+      await nextTurn();
+      await nextTurn();
+    } while (this.#connections.hasFresh && performance.now() < until);
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#handshakes?.destroyAll();
     await closed;
-    clearTimeout(idleTimer);
     clearTimeout(deadline);
   }
 
-  #onConnection(socket: net.Socket): void {
-    this.#acceptBurst.onConnection();
+  #onConnection(socket: Socket): void {
     const connection = this.#connections.add(socket);
     if (connection !== undefined) this.#handshakes?.begin(connection, socket);
   }
 
-  #onRequest(req: PacedRequest, res: ServerResponse): void {
+  #onRequest(req: IncomingMessage, res: ServerResponse): void {
     const connection = this.#connections.get(req.socket);
-    if (connection === undefined) return void req.socket.destroy();
-    connection.receive(req, res, () => void this.#ingest.handle(connection, req, res));
+    if (connection === undefined) req.socket.destroy();
+    else this.#serve(connection, req, res);
+  }
+
+  #serve(connection: Connection, req: IncomingMessage, res: ServerResponse): void {
+    if (connection.receive(req, res)) void this.#ingest.handle(connection, req, res);
   }
 
   /** Node would close the connection after a CONNECT, without a response. */
   #onConnect(req: IncomingMessage): void {
-    const connection = this.#connections.get(req.socket);
-    if (connection === undefined) return void req.socket.destroy();
-    if (connection.detach()) this.#ingest.rejectConnect(connection, req);
+    const { socket } = req;
+    // Node has removed its own handler: without one, a reset would be an uncaught exception.
+    socket.on('error', () => socket.destroy());
+    const connection = this.#connections.get(socket);
+    if (connection === undefined) socket.destroy();
+    else if (connection.pending !== undefined) connection.isLast = true;
+    else if (!connection.isFinished) this.#ingest.rejectConnect(connection, req);
   }
 
-  #onClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-    const connection = this.#connections.get(socket as net.Socket);
+  #onClientError(error: ParseFailure, duplex: Duplex): void {
+    const socket = duplex as Socket;
+    const connection = this.#connections.get(socket);
     if (connection === undefined) return void socket.destroy();
-    const problem = connection.parseFailed(error);
-    if (problem !== undefined) this.#ingest.rejectRaw(connection, problem);
+    connection.parserFailed(
+      error,
+      (isInBody) => parserProblem(error, socket, isInBody),
+      (problem) => this.#ingest.rejectRaw(connection, problem),
+    );
   }
 }

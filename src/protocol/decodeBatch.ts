@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { BATCH_EVENTS, BODY_VALUES, EVENT_DEPTH_LEVELS } from '../base/limits.ts';
 import { eotToNs } from './eot.ts';
-import { type LogFields, Problem } from './errors.ts';
+import { type Fault, type LogFields, Problem } from './errors.ts';
 import type { CourtEvent } from './event.ts';
 import type { WireEvent } from './eventSchema.ts';
 import { JsonError } from './jsonLexer.ts';
 import { JsonReader } from './jsonReader.ts';
 import { describeOdd } from './payload.ts';
-import { readEvent } from './sentEvent.ts';
+import { readEvent, type SentEvent } from './sentEvent.ts';
 import {
   cameraOf,
   type EventRules,
@@ -44,6 +44,9 @@ class BatchReader {
   #isArray = false;
   /** The position of the event being read, from 0; -1 before the first. */
   #index = -1;
+  /** Whether an element of the array is being read, so that a fault belongs to it. */
+  #isInElement = false;
+  #isTooDeep = false;
 
   constructor(body: Buffer, rules: EventRules, listedFaults: number | undefined) {
     this.#json = new JsonReader(body);
@@ -65,7 +68,13 @@ class BatchReader {
     const [first] = this.#invalid;
     if (first === undefined) return this.#events;
     throw this.#isArray
-      ? explainBatch(this.#invalid, count, this.#json, this.#rules)
+      ? explainBatch(
+          this.#invalid,
+          count,
+          this.#json,
+          this.#rules,
+          this.#isTooDeep ? 'too_deep' : 'invalid_event',
+        )
       : explainEvent(first.event, this.#json, this.#rules, this.#listedFaults);
   }
 
@@ -92,11 +101,28 @@ class BatchReader {
       this.#json.skip();
       return;
     }
-    const event = readEvent(this.#json);
+    this.#isInElement = this.#isArray;
+    const event = this.#isArray ? this.#readElement() : readEvent(this.#json);
+    this.#isInElement = false;
+    if (event === undefined) return;
     const { sent, tooLarge, payload, extra } = event;
     const eotNs = isValidEvent(sent, this.#rules) && tooLarge.length === 0 ? eotToNs(sent.eot) : undefined;
     if (eotNs === undefined) this.#invalid.push({ index: this.#index, event });
     else this.#events.push(toEvent(sent as WireEvent, eotNs, payload, extra));
+  }
+
+  /** @returns undefined if it is nested too deep: the other events are still checked. */
+  #readElement(): SentEvent | undefined {
+    const from = this.#json.at;
+    try {
+      return readEvent(this.#json);
+    } catch (error) {
+      if (!(error instanceof JsonError) || error.reason !== 'depth') throw error;
+      this.#json.skipDeep(from, 1);
+      this.#isTooDeep = true;
+      this.#invalid.push({ index: this.#index, event: UNREADABLE, fault: TOO_DEEP });
+      return undefined;
+    }
   }
 
   /** Source and court, for the operator: those of the first event that could be read. */
@@ -111,13 +137,16 @@ class BatchReader {
   #problemOf({ reason, at }: JsonError): Problem {
     const camera = this.#camera();
     if (reason === 'syntax') {
-      const sentence = `The body is not JSON${this.#describeSyntaxErrorAt(at)}`;
-      return new Problem('invalid_json', sentence, {}, {}, camera);
+      const message = `is not JSON${this.#describeSyntaxErrorAt(at)}`;
+      const sentence = `The body ${message}`;
+      if (!this.#isInElement) return new Problem('invalid_json', sentence, {}, {}, camera);
+      // A client that cannot be told which event is wrong would drop all of them.
+      const broken = { index: this.#index, event: UNREADABLE, fault: { path: '', message } };
+      const all = [...this.#invalid, broken];
+      return explainBatch(all, this.#index + 1, this.#json, this.#rules, 'invalid_json', sentence);
     }
     if (reason === 'values') return this.#tooManyValues(camera);
-    const which = this.#isArray ? `Event ${this.#index} of the array` : 'The event';
-    const sentence = `${which} is nested deeper than ${EVENT_DEPTH_LEVELS} levels.`;
-    return new Problem('too_deep', sentence, {}, {}, camera);
+    return new Problem('too_deep', `The event ${TOO_DEEP.message}.`, {}, {}, camera);
   }
 
   #tooManyValues(camera: LogFields): Problem {
@@ -146,6 +175,10 @@ class BatchReader {
     return `: unexpected text at byte ${at}.`;
   }
 }
+
+/** Of an event that cannot be read, nothing is known. */
+const UNREADABLE: SentEvent = { sent: undefined, payload: '{}', extra: null, tooLarge: [] };
+const TOO_DEEP: Fault = { path: '', message: `is nested deeper than ${EVENT_DEPTH_LEVELS} levels` };
 
 /** What some libraries write for numbers that JSON cannot express. */
 const INVALID_NUMBERS = ['NaN', 'Infinity', '-Infinity'];

@@ -84,6 +84,24 @@ export class JsonReader extends JsonLexer {
     }
   }
 
+  /**
+   * Moves behind a value in which `skip` has found too many levels, and checks no more of it than its strings and brackets.
+   * @param from the offset at which the value begins. @param levels arrays and objects around it. @throws {JsonError} syntax.
+   */
+  skipDeep(from: number, levels: number): void {
+    this.#depth = levels;
+    let open = 0;
+    let at = from;
+    do {
+      const code = this.byteAt(at);
+      if (code < 0) throw new JsonError('syntax', at);
+      if (code === OPEN_OBJECT || code === OPEN_ARRAY) open++;
+      else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) open--;
+      at = code === QUOTE ? this.endOfString(at) : at + 1;
+    } while (open > 0);
+    this.at = at;
+  }
+
   /** Reads the current value. @returns it; an object as {}, and an array as one of the same length without elements. @throws {JsonError} */
   read(): unknown {
     const from = this.at;

@@ -57,25 +57,30 @@ export function explainEvent(
   );
 }
 
-/** An invalid event, with its position in the array, from 0. */
 export interface InvalidSent {
+  /** Its position in the array, from 0. */
   readonly index: number;
   readonly event: SentEvent;
+  /** Why it could not be read; its other faults are not known then. */
+  readonly fault?: Fault;
 }
 
 /**
- * @param all the invalid events of the array. @param count the number of all its events.
- * @returns 400 invalid_event with the faults of each in `invalid`.
+ * @param count the number of all events that could be read. @param brokenSentence for a body that is not JSON.
+ * @returns 400 with the faults of each in `invalid`.
  */
 export function explainBatch(
   all: readonly InvalidSent[],
   count: number,
   json: JsonReader,
   rules: EventRules,
+  code: 'invalid_event' | 'invalid_json' | 'too_deep',
+  brokenSentence?: string,
 ): Problem {
   const total = all.length;
-  const invalid: InvalidEvent[] = all.slice(0, LISTED_EVENTS).map(({ index, event }) => {
-    const { listed, total } = faultsOf(event, json, rules);
+  const invalid: InvalidEvent[] = all.slice(0, LISTED_EVENTS).map(({ index, event, fault }) => {
+    const { listed, total } =
+      fault === undefined ? faultsOf(event, json, rules) : { listed: [fault], total: 1 };
     const issues_total = total > listed.length ? { issues_total: total } : {};
     return { index, event_id: eventIdOf(event.sent), issues: listed, ...issues_total };
   });
@@ -84,12 +89,13 @@ export function explainBatch(
   const sentence =
     `${total} of ${counted(count, 'event')} ${total === 1 ? 'is' : 'are'} invalid, so nothing of the request was stored. ` +
     `First: event ${named}, ${sentenceOf(first?.issues[0])}.`;
+  const camera = cameraOf(all.find(({ fault }) => fault === undefined)?.event.sent);
   return new Problem(
-    'invalid_event',
-    sentence,
+    code,
+    brokenSentence ?? sentence,
     { invalid, invalid_total: total },
     {},
-    { ...cameraOf(all[0]?.event.sent), events: count },
+    { ...camera, events: count },
   );
 }
 

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import fs from 'node:fs';
-import net from 'node:net';
 import path from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Ajv } from 'ajv';
@@ -131,16 +129,6 @@ t.test('a clock, a timer and a backup that are not set up are found', async (t) 
   });
   system.settings({ COURTD_DATA: data, COURTD_BACKUP_DIR: data });
   t.match(await check(t, system, data), { backup: { level: 'warn', message: 'the disk of the events' } });
-});
-
-t.test('a port that another program has taken is found', async (t) => {
-  const data = await stopped(t);
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  const system = new FakeSystemd(t);
-  system.boot(data, (server.address() as net.AddressInfo).port);
-  t.match(await check(t, system, data), { port: { level: 'fail', message: `process ${process.pid}` } });
 });
 
 t.test('without a database it exits 1, and creates nothing', async (t) => {

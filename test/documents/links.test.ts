@@ -7,17 +7,10 @@ import {
   DOCUMENTS,
   OPERATOR_GUIDE,
   proseOf,
-  README,
   ROOT,
   textOf,
   VENDOR_GUIDE,
 } from '../harness/documents.ts';
-
-const WIDTH = 120;
-/** A row of a table cannot be wrapped. */
-const ROW_WIDTH = 140;
-/** Four screens. */
-const README_LINES = 160;
 
 t.test('every link between documents leads to a file, and to a heading of it', (t) => {
   let seen = 0;
@@ -66,15 +59,3 @@ t.test(
     t.end();
   },
 );
-
-t.test('the guides can be read as text: no line is too wide, and the README fits on four screens', (t) => {
-  for (const document of [README, VENDOR_GUIDE, OPERATOR_GUIDE, ARCHITECTURE]) {
-    for (const line of proseOf(document).split('\n')) {
-      const most = line.startsWith('|') && document !== README ? ROW_WIDTH : WIDTH;
-      if ([...line].length > most) t.fail(`${document}: ${line}`);
-    }
-  }
-  const lines = textOf(README).split('\n').length - 1;
-  t.ok(lines <= README_LINES, `${lines} lines`);
-  t.end();
-});

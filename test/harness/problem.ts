@@ -34,6 +34,9 @@ export function checkProblem(
   further: readonly string[] = [],
 ): ProblemBody {
   const body = JSON.parse(answer.body || '{}');
+  // In an array these name their event, if it could be parted from the others.
+  const namesEvent = ['invalid_json', 'too_deep'].includes(code) && 'invalid' in body;
+  const all = [...MEMBERS, ...further, ...(namesEvent ? ['invalid', 'invalid_total'] : [])];
   const found = {
     status: [answer.status, body.status],
     mediaType: answer.headers.get('content-type'),
@@ -49,7 +52,7 @@ export function checkProblem(
     mediaType: 'application/problem+json',
     bytes: Buffer.byteLength(answer.body),
     caching: 'no-store',
-    members: [...MEMBERS, ...further].sort(),
+    members: all.sort(),
     ...{ type: `urn:courtd:problem:${code}`, code, retryable: RETRYABLE.includes(status) },
     words: [true, true, true],
   };

@@ -58,7 +58,7 @@ t.test('deep and huge bodies are refused', async (t) => {
   const deep = badText({ payload: `{"a":${'['.repeat(31)}${']'.repeat(31)}}` });
   await table.isRefused(t, deep, 'too_deep', '33 levels');
   await table.isRefused(t, `[${good},${deep}]`, 'too_deep', '33 levels in a batch');
-  await table.isRefused(t, '['.repeat(8 * 1024 * 1024), 'too_deep', '8 MiB of [');
+  await table.isRefused(t, '['.repeat(8 * 1024 * 1024), 'invalid_json', '8 MiB of [');
   await table.isRefused(t, '{"a":'.repeat(1_000_000), 'too_deep', 'a million objects');
   const huge = ' '.repeat(8 * 1024 * 1024 + 1);
   const further = ['limit_bytes', 'size_bytes'];
@@ -67,5 +67,34 @@ t.test('deep and huge bodies are refused', async (t) => {
   t.match(body.error, /send fewer or smaller events/, 'it may be one event');
   await table.goesOn(t, 'huge');
 });
+
+t.test(
+  'a fault in one event of an array is named by its index, and the other faults of the batch too',
+  async (t) => {
+    const wrong = badText({ confidence: '1.5' });
+    const deep = badText({ payload: `{"a":${'['.repeat(31)}${']'.repeat(31)}}` });
+    const indexes = async (body: string, code: string) => {
+      const { invalid, invalid_total } = checkProblem(t, await table.post(body), 400, code);
+      t.equal(invalid_total, invalid?.length);
+      return invalid?.map(({ index, issues }) => [index, issues.length]);
+    };
+    const nan = badText({ confidence: 'NaN' });
+    t.strictSame(await indexes(`[${good},${nan},${good}]`, 'invalid_json'), [[1, 1]]);
+    t.strictSame(await indexes(`[${wrong},${good},${nan}]`, 'invalid_json'), [
+      [0, 1],
+      [2, 1],
+    ]);
+    t.strictSame(await indexes(`[${deep},${good},${wrong},${deep}]`, 'too_deep'), [
+      [0, 1],
+      [2, 1],
+      [3, 1],
+    ]);
+    t.equal(
+      await indexes(`[${good} ${good}]`, 'invalid_json'),
+      undefined,
+      'between two events: it is neither',
+    );
+  },
+);
 
 t.test('of all this nothing is stored', (t) => table.holdsNothingElse(t));

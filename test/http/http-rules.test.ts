@@ -185,9 +185,18 @@ t.test('another media type, or none, is 415 with Accept', async (t) => {
     'json',
   ];
   const spaces = ' '.repeat(15_000);
-  const charsets = ['latin1', 'utf-16', 'utf-7', '"utf-8', 'utf-8"', '"', `${spaces}"`, ''].map(
-    (charset) => `application/json; charset=${charset}`,
-  );
+  const charsets = [
+    'latin1',
+    'utf8',
+    'utf-8; charset=utf-8',
+    'utf-16',
+    'utf-7',
+    '"utf-8',
+    'utf-8"',
+    '"',
+    `${spaces}"`,
+    '',
+  ].map((charset) => `application/json; charset=${charset}`);
   for (const type of [...types, ...charsets, 'application/json, text/plain', 'multipart/form-data']) {
     const answer = await askGood(t, { headers: { 'content-type': type } });
     checkProblem(t, answer, 415, 'unsupported_media_type', show(type));
@@ -198,12 +207,11 @@ t.test('another media type, or none, is 415 with Accept', async (t) => {
 t.test('the media type that came is quoted, cut, and without what a terminal would obey', async (t) => {
   const told = async (type: string | undefined) =>
     JSON.parse((await askGood(t, { headers: { 'content-type': type } })).body).error as string;
-  t.match(await told('text/csv'), 'it was "text/csv"');
-  t.match(await told(undefined), 'there was none');
+  t.match(await told('text/csv'), '"text/csv"');
   t.match(await told(`text/${'x'.repeat(55)}`), `"text/${'x'.repeat(55)}"`);
   const long = await told(`text/${'x'.repeat(500)}`);
   t.ok(long.includes(`"text/${'x'.repeat(55)}..."`) && long.length < 200, long);
-  t.match(await told('a/\u009b31m'), 'it was "a/?31m"');
+  t.match(await told('a/\u009b31m'), '"a/?31m"');
 });
 
 t.test('a body that is gzip without saying so is told what to add', async (t) => {
@@ -224,7 +232,7 @@ t.test('a 202 says how many duplicates differ from what is stored, where there a
 });
 
 t.test('another content encoding is 415 with Accept-Encoding', async (t) => {
-  for (const coding of ['br', 'deflate', 'zstd', 'x-gzip', 'gzip, gzip', 'gzip, identity', 'gzip;q=1', '*']) {
+  for (const coding of ['br', 'deflate', 'zstd', 'gzip, gzip', 'gzip, identity', 'gzip;q=1', '*']) {
     const answer = await askGood(t, { headers: { 'content-encoding': coding } });
     checkProblem(t, answer, 415, 'unsupported_encoding', coding);
     t.equal(answer.headers.get('accept-encoding'), 'gzip', coding);

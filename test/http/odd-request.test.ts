@@ -1,4 +1,3 @@
-import fs from 'node:fs';
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
@@ -6,6 +5,7 @@ import t from 'tap';
 import { show } from '../harness/badRequests.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
+import { checkProblem } from '../harness/problem.ts';
 import { answerOf, RawClient, request } from '../harness/rawClient.ts';
 
 /** What HTTP allows and few clients do is taken. */
@@ -21,15 +21,13 @@ t.test('odd but valid heads of requests are taken', async (t) => {
     'application/json ; charset=utf-8',
     'application/json; a=b; charset=Utf-8',
     'application/json;',
-    'application/json; charset=utf8',
-    'application/json;charset="UTF8"',
   ];
   const heads: Record<string, string>[] = [
     ...types.map((type) => ({ 'content-type': type })),
     ...['bearer', 'BEARER', 'bEaReR', 'Bearer  '].map((scheme) => ({
       authorization: `${scheme} ${daemon.token}`,
     })),
-    ...['identity', 'Identity'].map((coding) => ({ 'content-encoding': coding })),
+    ...['identity', 'Identity', ''].map((coding) => ({ 'content-encoding': coding })),
     {
       accept: 'text/html',
       origin: 'http://example',
@@ -70,7 +68,7 @@ t.test('a body may come in chunks, byte by byte, and as gzip in several members'
   sender.end();
   t.equal(await text(await answered), ACCEPTED);
   const [half, rest] = [body.slice(0, 50), body.slice(50)];
-  for (const coding of ['gzip', 'GZip']) {
+  for (const coding of ['gzip', 'GZip', 'x-gzip']) {
     const zipped = Buffer.concat([gzipSync(half), gzipSync(rest)]);
     const { status } = await answerOf(daemon.post(zipped, { 'content-encoding': coding }));
     t.equal(status, 202, coding);
@@ -82,18 +80,18 @@ function inChunks(text: string): string {
   return `${text.replace(/./g, '1\r\n$&\r\n')}0\r\n\r\n`;
 }
 
-t.test('a body in chunks of one byte takes no more memory than any other', async (t) => {
-  const body = inChunks(JSON.stringify(event({ payload: { text: 'x'.repeat(500_000) } })));
-  const bytes = request(daemon, { headers: { 'transfer-encoding': 'chunked' }, body });
-  let answer = await RawClient.ask(t, daemon, bytes);
-  // A slow machine does not read half a million chunks within 30 s: it is sent again, as the answer says.
-  for (let again = 4; answer.status === 408 && again > 0; again--)
-    answer = await RawClient.ask(t, daemon, bytes);
-  t.equal(answer.body, '{"accepted":1,"duplicates":0}');
-  const status = fs.readFileSync(`/proc/${daemon.child.pid}/status`, 'utf8');
-  const peakMib = Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
-  t.ok(peakMib < 200, `${peakMib} MiB`);
-});
+t.test(
+  'a body in thousands of chunks of one byte is rejected, and one in larger chunks is stored',
+  async (t) => {
+    const body = JSON.stringify(event({ payload: { text: 'x'.repeat(500_000) } }));
+    const headers = { 'transfer-encoding': 'chunked' };
+    const answer = await RawClient.ask(t, daemon, request(daemon, { headers, body: inChunks(body) }));
+    checkProblem(t, answer, 400, 'malformed_request', 'chunks of a byte');
+    const pieces = body.match(/.{1,32}/g)!.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`);
+    const bytes = request(daemon, { headers, body: `${pieces.join('')}0\r\n\r\n` });
+    t.equal((await RawClient.ask(t, daemon, bytes)).body, ACCEPTED);
+  },
+);
 
 t.test('one that is refused sees its answer', async (t) => {
   const body = inChunks(JSON.stringify(event({ payload: { text: 'x'.repeat(100_000) } })));

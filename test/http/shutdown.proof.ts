@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import fs from 'node:fs';
-import net from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { SHUTDOWN_IDLE_MS } from '../../src/http/server.ts';
@@ -11,18 +9,6 @@ import { RawClient, request } from '../harness/rawClient.ts';
 /** On a machine that is too busy for what is to be shown. */
 const TRIES = 20;
 const ACCEPTED = '{"accepted":1,"duplicates":0}';
-
-/** Resolves when new connections are refused. */
-async function isClosing(daemon: Daemon): Promise<void> {
-  for (let isOpen = true; isOpen; ) {
-    const socket = net.connect({ host: '127.0.0.1', port: daemon.port });
-    isOpen = await once(socket, 'connect').then(
-      () => true,
-      () => false,
-    );
-    socket.destroy();
-  }
-}
 
 /** @returns a connection that has been accepted and is idle, as those that were made before it. */
 async function connectAndUse(t: Cleanup, daemon: Daemon): Promise<RawClient> {
@@ -80,7 +66,7 @@ t.test('a request that is half sent is answered when it is whole, with Connectio
   inBody.send(request(daemon, { headers: { 'content-length': `${body.length}`, expect: '100-continue' } }));
   t.equal((await inBody.next()).status, 100, 'its head has been read');
   const stopped = daemon.stop();
-  await isClosing(daemon);
+  await daemon.logged(/^stopping/);
   inHead.send(head.subarray(30));
   inBody.send(body);
   for (const client of [inHead, inBody]) {
@@ -122,7 +108,7 @@ t.test('an idle connection that sends at this moment is served, and then closed'
     const daemon = await Daemon.start(t);
     const clients = [await connectAndUse(t, daemon), await RawClient.connect(t, daemon)];
     const stopped = daemon.stop();
-    await isClosing(daemon);
+    await daemon.logged(/^stopping/);
     const isInTime = await freeze(daemon, clients);
     for (const client of clients) client.send(request(daemon, { body: JSON.stringify(event()) }));
     // By now it is time to close what is idle, and the requests have not been read.

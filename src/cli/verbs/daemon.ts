@@ -17,8 +17,8 @@ import type { Log } from '../../host/log.ts';
 import type { LogLevel } from '../../host/logLevels.ts';
 import type { SystemdNotifier } from '../../host/systemdNotify.ts';
 import type { TlsCertificate } from '../../host/tlsCertificate.ts';
-import type { PacedRequest } from '../../http/connection/pacedRequest.ts';
-import { PATH as EVENTS_PATH } from '../../http/request/preconditions.ts';
+
+import { PATH as EVENTS_PATH } from '../../http/preconditions.ts';
 import type { CourtServer } from '../../http/server.ts';
 import { METRICS_PATH } from '../../metrics/metrics.ts';
 import { mayName, type Naming, naming } from '../../protocol/playerRedaction.ts';
@@ -108,7 +108,7 @@ export function routesOf(
     {
       method: 'POST',
       path: EVENTS_PATH,
-      answer: (req, res) => server.serveLocal(req as PacedRequest, res),
+      answer: (req, res) => server.serveLocal(req, res),
     } satisfies ControlRoute,
     pruneRoute((selection, on, signal) => {
       // Those of a type are not known: refused requests hold any.

@@ -17,8 +17,6 @@ import { type InheritedSocket, takeSocket } from '../../host/socketActivation.ts
 import { STATUS_CHECK_MS, SystemdNotifier } from '../../host/systemdNotify.ts';
 import { TlsCertificate } from '../../host/tlsCertificate.ts';
 import { AccessLog } from '../../http/accessLog.ts';
-import { RateLimit } from '../../http/admission/rateLimit.ts';
-import { PacedRequest } from '../../http/connection/pacedRequest.ts';
 import { CourtServer } from '../../http/server.ts';
 import { EventLoopDelay } from '../../metrics/eventLoopDelay.ts';
 import { metricsText } from '../../metrics/metrics.ts';
@@ -77,7 +75,6 @@ async function start(frame: Frame): Promise<number> {
     options.data,
     routesOf(daemon, async () => metrics((await status()).status), status),
     log.logger,
-    PacedRequest,
   );
   parts.adopt(control, (it) => it.close());
   // Stopped before all else: what cameras have begun to send is answered.
@@ -195,7 +192,6 @@ function makeServer(
   return new CourtServer({
     preconditions: {
       tokens: store.tokens,
-      rate: new RateLimit(options.rateLimit),
       bodyLimitBytes: options.bodyLimit,
     },
     rules: options.venue === undefined ? {} : { venue: options.venue },
@@ -212,6 +208,7 @@ function makeServer(
         bytes: body,
         token,
       }),
+    rateLimit: options.rateLimit,
     connectionsPerAddress: options.connectionsPerAddress,
     keyPair: certificate?.keyPair,
   });

@@ -1,4 +1,4 @@
-import { Bins, linear } from '../../base/bins.ts';
+import { Bins } from '../../base/bins.ts';
 import { Grid } from './grid.ts';
 import { LandingMap } from './landings.ts';
 import { NamedTallies } from './namedTallies.ts';
@@ -17,7 +17,7 @@ class Stroke {
   hits = 0;
   readonly landings = new LandingMap();
   /** In km/h. */
-  readonly speeds = new Bins(linear(0.1));
+  readonly speeds = new Bins(0.1);
 }
 
 /** What a report says of one player. */
@@ -39,6 +39,6 @@ export class PlayerTally {
   }
 
   get speeds(): Bins {
-    return this.strokes.entries().reduce((all, [, { speeds }]) => all.addAll(speeds), new Bins(linear(0.1)));
+    return this.strokes.entries().reduce((all, [, { speeds }]) => all.addAll(speeds), new Bins(0.1));
   }
 }

@@ -1,4 +1,4 @@
-import { Bins, linear } from '../../base/bins.ts';
+import { Bins } from '../../base/bins.ts';
 import type { CourtName } from '../../protocol/courtLines.ts';
 import type { EventType } from '../../protocol/eventTypes.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
@@ -43,7 +43,7 @@ export class SessionTally {
   erased = 0;
   positionsErased = 0;
   /** How many hits the rallies had, and the longest, the first of them if several are. */
-  readonly rallyLengths = new Bins(linear(1));
+  readonly rallyLengths = new Bins(1);
   longestRally: Rally | undefined;
   readonly timeline = new Timeline();
   readonly #rallies: Rallies;

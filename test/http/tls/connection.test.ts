@@ -1,4 +1,4 @@
 import t from 'tap';
 import { again } from './again.ts';
 
-await again(t, 'connection/connection.test');
+await again(t, 'connection.test');

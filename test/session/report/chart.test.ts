@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Bins, linear } from '../../../src/base/bins.ts';
+import { Bins } from '../../../src/base/bins.ts';
 import { ticks, wholeTicks } from '../../../src/session/report/chart.ts';
 import { histogram } from '../../../src/session/report/charts.ts';
 
@@ -25,7 +25,7 @@ t.test('counts have no ticks between whole numbers', (t) => {
 });
 
 t.test('a bar of counts has its number in its middle, and counts have no decimals', (t) => {
-  const lengths = new Bins(linear(1));
+  const lengths = new Bins(1);
   for (const length of [1, 4, 4, 8]) lengths.add(length);
   const of = { title: 'Length', of: 'rallies', unit: 'shots', total: '4 rallies', widths: [1, 2] };
   const { text } = histogram(lengths, { ...of, noun: 'shot' });
@@ -35,7 +35,7 @@ t.test('a bar of counts has its number in its middle, and counts have no decimal
   );
   const [tick] = [...text.matchAll(/<text x="([\d.]+)"[^>]*>4<\/text>/g)].map(([, x]) => Number(x));
   t.ok(Math.abs(middles[1]! - tick!) < 0.1, `${middles[1]} and ${tick}`);
-  const one = new Bins(linear(1));
+  const one = new Bins(1);
   one.add(1);
   t.notMatch(histogram(one, { ...of, noun: 'shot' }).text, />-?\d\.\d<\/text>/, 'no ticks between');
   t.end();

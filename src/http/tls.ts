@@ -2,24 +2,22 @@ import type { Server, ServerOptions } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { HEADERS_TIMEOUT_MS } from '../../base/limits.ts';
-import { http } from '../../base/nodeHttp.ts';
-import type { KeyPair } from '../../host/tlsCertificate.ts';
+import { HEADERS_TIMEOUT_MS } from '../base/limits.ts';
+import { http } from '../base/nodeHttp.ts';
+import type { KeyPair } from '../host/tlsCertificate.ts';
 import type { Connection } from './connection.ts';
-import { PacedRequest } from './pacedRequest.ts';
 
 /** A new secure context inherits nothing from the old one: every option must be given each time. */
 function contextOptions({ cert, key }: KeyPair) {
   return { cert, key, minVersion: 'TLSv1.2' } as const;
 }
 
-export type HttpServer = Server<typeof PacedRequest> | https.Server<typeof PacedRequest>;
+export type HttpServer = Server | https.Server;
 
 /** @returns a server that is not listening yet: HTTPS (TLS 1.2 or newer) where there is a key pair, plain HTTP otherwise. */
 export function createServer(options: ServerOptions, pair: KeyPair | undefined): HttpServer {
-  const withPacing = { ...options, IncomingMessage: PacedRequest };
-  if (pair === undefined) return http.createServer(withPacing);
-  return https.createServer({ ...withPacing, ...contextOptions(pair), handshakeTimeout: HEADERS_TIMEOUT_MS });
+  if (pair === undefined) return http.createServer(options);
+  return https.createServer({ ...options, ...contextOptions(pair), handshakeTimeout: HEADERS_TIMEOUT_MS });
 }
 
 /** Serves this key pair to new connections; open ones keep theirs. */
@@ -90,6 +88,6 @@ export class TlsHandshakes {
   }
 
   destroyAll(): void {
-    for (const { connection } of this.#inProgress.values()) connection.destroy();
+    for (const { connection } of this.#inProgress.values()) connection.socket.destroy();
   }
 }

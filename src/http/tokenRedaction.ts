@@ -1,4 +1,4 @@
-import type { LogFields, LoggedProblem } from '../../protocol/errors.ts';
+import type { LogFields, LoggedProblem } from '../protocol/errors.ts';
 
 /** Removes a token, where there was one, from what the operator reads of a refused request: a camera may have put it into any field. */
 

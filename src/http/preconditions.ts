@@ -1,9 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { HEADER_FIELDS, QUOTED_CHARS } from '../../base/limits.ts';
-import { Problem } from '../../protocol/errors.ts';
-import type { RateLimit } from '../admission/rateLimit.ts';
-import type { Connection } from '../connection/connection.ts';
-import { authenticate, countOf, type Tokens } from './bearerAuth.ts';
+import { HEADER_FIELDS, QUOTED_CHARS } from '../base/limits.ts';
+import { Problem } from '../protocol/errors.ts';
+import { authenticate, countOf, type Tokens } from './bearerToken.ts';
 
 /** The only endpoint (spec 1). */
 export const PATH = '/v1/events';
@@ -16,27 +14,34 @@ export type BodyEncoding = 'identity' | 'gzip';
 /** What the checks of a request's head depend on. */
 export interface PreconditionContext {
   readonly tokens: Tokens;
-  readonly rate: RateLimit;
   readonly bodyLimitBytes: number;
+}
+
+/** Whose request it is. */
+interface Asking {
+  readonly client: string;
+  /** A command of this box needs no token. */
+  readonly isLocal: boolean;
 }
 
 /**
  * Checks a request's head, before its body is read: HTTP, token, rate, path, method, media type, encoding, declared length. The
  * order is part of the contract (src/http/README.md, "Order of the checks"): without a valid token, nothing but 401 and what is
- * wrong with the HTTP itself (400, 417, 431) is reported. A command of this box needs no token, and has no rate.
+ * wrong with the HTTP itself (400, 417, 431) is reported.
+ * @param onAuthenticated called once the token is known to be valid; it may throw 429.
  * @returns how the body is encoded.
  * @throws {Problem} for the first check that fails: 400, 401, 404, 405, 413, 415, 417, 429 or 431.
  */
 export function checkPreconditions(
   req: IncomingMessage,
-  connection: Connection,
-  { tokens, rate, bodyLimitBytes }: PreconditionContext,
+  { client, isLocal }: Asking,
+  { tokens, bodyLimitBytes }: PreconditionContext,
+  onAuthenticated: () => void,
 ): BodyEncoding {
   checkHttp(req);
-  if (!connection.isLocal) {
-    authenticate(req, tokens, connection.client);
-    connection.markAuthenticated();
-    rate.take(connection.network);
+  if (!isLocal) {
+    authenticate(req, tokens, client);
+    onAuthenticated();
   }
   checkPath(req.url ?? '');
   checkMethod(req.method ?? '');
@@ -89,10 +94,11 @@ function checkMethod(method: string): void {
 function checkMediaType(header: string | undefined): void {
   if (header === 'application/json') return;
   const parameters = JSON_TYPE.exec(header ?? '');
-  const charset = charsetOf(parameters?.[1] ?? '');
-  if (parameters !== null && (charset === undefined || charset === 'utf-8' || charset === 'utf8')) return;
-  const sent = header === undefined ? 'there was none' : `it was ${quoted(header)}`;
-  const sentence = `Send the events with "Content-Type: application/json", in UTF-8; ${sent}.`;
+  const charsets = charsetsOf(parameters?.[1] ?? '');
+  if (parameters !== null && charsets.length <= 1 && charsets.every((charset) => charset === 'utf-8')) return;
+  const sent =
+    header === undefined ? 'The request has no Content-Type' : `The Content-Type was ${quoted(header)}`;
+  const sentence = `${sent}. Send the events with "Content-Type: application/json", in UTF-8.`;
   throw new Problem('unsupported_media_type', sentence, {}, { Accept: 'application/json' });
 }
 
@@ -103,20 +109,22 @@ function quoted(text: string): string {
 }
 
 /** Splits instead of matching: a pattern that allows spaces on every side takes cubic time on a long run of them. */
-function charsetOf(parameters: string): string | undefined {
-  for (const parameter of parameters.split(';')) {
+function charsetsOf(parameters: string): string[] {
+  return parameters.split(';').flatMap((parameter) => {
     const [name = '', ...value] = parameter.split('=');
-    if (name.trim().toLowerCase() !== 'charset') continue;
+    if (name.trim().toLowerCase() !== 'charset') return [];
     const charset = value.join('=').trim().toLowerCase();
-    return charset.startsWith('"') && charset.endsWith('"') ? charset.slice(1, -1) : charset;
-  }
-  return undefined;
+    return [charset.startsWith('"') && charset.endsWith('"') ? charset.slice(1, -1) : charset];
+  });
 }
 
+/** `x-gzip` is gzip (RFC 9110, 8.4.1.3), and an empty field is none. */
 function encodingOf(header: string | undefined): BodyEncoding {
-  const encoding = header?.trim().toLowerCase() ?? 'identity';
-  if (encoding === 'identity' || encoding === 'gzip') return encoding;
-  const sentence = 'Send the body uncompressed, or with "Content-Encoding: gzip".';
+  const encoding = header?.trim().toLowerCase() ?? '';
+  if (encoding === '' || encoding === 'identity') return 'identity';
+  if (encoding === 'gzip' || encoding === 'x-gzip') return 'gzip';
+  const sentence =
+    'The Content-Encoding is not supported. Send the body uncompressed, or with "Content-Encoding: gzip".';
   throw new Problem('unsupported_encoding', sentence, {}, { 'Accept-Encoding': 'gzip' });
 }
 

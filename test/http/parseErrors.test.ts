@@ -1,5 +1,5 @@
 import t from 'tap';
-import { parserProblem } from '../../../src/http/connection/parseErrors.ts';
+import { parserProblem } from '../../src/http/parseErrors.ts';
 
 t.test('each error of the parser has its problem', (t) => {
   const usual = { readableEnded: false, writableNeedDrain: false };

@@ -5,20 +5,15 @@ import {
   HEADERS_TIMEOUT_MS,
   REQUEST_TIMEOUT_MS,
   RETRY_AFTER_S,
-} from '../../base/limits.ts';
-import { Problem, retryLater } from '../../protocol/errors.ts';
+} from '../base/limits.ts';
+import { Problem, retryLater } from '../protocol/errors.ts';
+import type { ParseFailure } from './connection.ts';
 
 /** The content type of the first TLS record (RFC 8446, 5.1). */
 const TLS_HANDSHAKE = 0x16;
 
 /** What begins HTTP/2 (RFC 9113, 3.4). */
 const HTTP2_PREFACE = 'PRI * HTTP/2';
-
-/** An error of Node's HTTP parser. Its message is the rule that was broken, and quotes nothing of the input. */
-export interface ParseError extends NodeJS.ErrnoException {
-  /** What was being parsed. */
-  readonly rawPacket?: Buffer;
-}
 
 /**
  * @param socket on which it failed.
@@ -27,7 +22,7 @@ export interface ParseError extends NodeJS.ErrnoException {
  * 431 headers_too_large or 503 overloaded.
  */
 export function parserProblem(
-  error: ParseError,
+  error: ParseFailure,
   socket: Pick<Socket, 'readableEnded' | 'writableNeedDrain'>,
   isInBody: boolean,
 ): Problem {
@@ -52,7 +47,7 @@ export function parserProblem(
   return new Problem('malformed_request', malformedSentence(isInBody, error));
 }
 
-function malformedSentence(isInBody: boolean, { rawPacket, message }: ParseError): string {
+function malformedSentence(isInBody: boolean, { rawPacket, message }: ParseFailure): string {
   if (isInBody) {
     return (
       'The body is malformed: with "Transfer-Encoding: chunked", each chunk begins with its size in hexadecimal digits and holds ' +

@@ -1,14 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { TRACKED_ADDRESSES } from '../../../src/base/limits.ts';
-import { RateLimit } from '../../../src/http/admission/rateLimit.ts';
-import { stopClock } from '../../harness/clock.ts';
-import { Daemon } from '../../harness/daemon.ts';
-import { event } from '../../harness/events.ts';
-import { runInProcess } from '../../harness/inProcess.ts';
-import { checkProblem } from '../../harness/problem.ts';
-import { RawClient, request } from '../../harness/rawClient.ts';
-import { serveAgain } from '../../harness/servingAgain.ts';
+import { TRACKED_ADDRESSES } from '../../src/base/limits.ts';
+import { Admission } from '../../src/http/admission.ts';
+import { stopClock } from '../harness/clock.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+import { checkProblem } from '../harness/problem.ts';
+import { RawClient, request } from '../harness/rawClient.ts';
+import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
 serveAgain();
@@ -53,11 +53,11 @@ t.test(
 
 t.test('the burst is twice the rate, however long nothing was sent', (t) => {
   const pass = stopClock(t);
-  const limit = new RateLimit(10);
+  const limit = new Admission(10);
   const burst = () => {
     for (let passed = 0; ; passed++) {
       try {
-        limit.take('192.0.2.7');
+        limit.takeRequest('192.0.2.7');
       } catch (error) {
         t.match(error, { status: 429, headers: { 'Retry-After': '1' } });
         return passed;
@@ -75,16 +75,16 @@ t.test('the burst is twice the rate, however long nothing was sent', (t) => {
 t.test('the oldest of too many addresses is forgotten', (t) => {
   stopClock(t);
   const LIMITED = { code: 'rate_limited' };
-  const limit = new RateLimit(1);
+  const limit = new Admission(1);
   const spend = (network: string) => {
-    for (let i = 0; i < 2; i++) limit.take(network);
-    t.throws(() => limit.take(network), LIMITED);
+    for (let i = 0; i < 2; i++) limit.takeRequest(network);
+    t.throws(() => limit.takeRequest(network), LIMITED);
   };
   spend('oldest');
   spend('next');
-  for (let i = 0; i < TRACKED_ADDRESSES - 2; i++) limit.take(`network ${i}`);
-  t.throws(() => limit.take('oldest'), LIMITED, 'as many as there is room for are remembered');
-  limit.take('one more');
+  for (let i = 0; i < TRACKED_ADDRESSES - 2; i++) limit.takeRequest(`network ${i}`);
+  t.throws(() => limit.takeRequest('oldest'), LIMITED, 'as many as there is room for are remembered');
+  limit.takeRequest('one more');
   spend('oldest');
   t.end();
 });

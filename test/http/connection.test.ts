@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { show } from '../../harness/badRequests.ts';
-import { type Cleanup, Daemon } from '../../harness/daemon.ts';
-import { event } from '../../harness/events.ts';
-import { checkProblem } from '../../harness/problem.ts';
-import { type Answer, newAddress, RawClient, type RequestParts, request } from '../../harness/rawClient.ts';
+import { show } from '../harness/badRequests.ts';
+import { type Cleanup, Daemon } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
+import { checkProblem } from '../harness/problem.ts';
+import { type Answer, newAddress, RawClient, type RequestParts, request } from '../harness/rawClient.ts';
 
 /** What HTTP itself asks: expectations, versions, hosts, several requests on one connection. */
 

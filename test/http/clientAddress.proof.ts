@@ -1,5 +1,5 @@
 import t from 'tap';
-import { courtd, Daemon, run, temporaryFolder } from '../../harness/daemon.ts';
+import { courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 
 /** Two addresses of one /64, and one of another, in a network of its own. */
 const [FIRST, SECOND, NEIGHBOUR] = ['fd00:0:0:1::1', 'fd00:0:0:1::2', 'fd00:0:0:2::1'] as const;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { UNAUTHORIZED_RETRY_S } from '../../base/limits.ts';
-import { Problem } from '../../protocol/errors.ts';
+import { UNAUTHORIZED_RETRY_S } from '../base/limits.ts';
+import { Problem } from '../protocol/errors.ts';
 
 /** Verifies the venue's tokens. */
 export interface Tokens {

@@ -1,0 +1,105 @@
+import type { Socket } from 'node:net';
+import { CONNECTIONS } from '../base/limits.ts';
+import type { Admission } from './admission.ts';
+import { Connection } from './connection.ts';
+import { ReadTurns } from './readTurns.ts';
+
+/** The log's name for a command of this box: `courtd import` is the only one that sends events. */
+const LOCAL = 'import';
+
+/** All open connections, and the limits on opening another one. */
+export class Connections {
+  readonly admission: Admission;
+  readonly turns = new ReadTurns();
+  /** Graceful shutdown: each response from now on closes its connection. */
+  isClosing = false;
+  readonly #perAddress: number;
+  readonly #bySocket = new WeakMap<Socket, Connection>();
+  readonly #open = new Set<Connection>();
+  /** Connections that have never shown a valid token, the oldest first. */
+  readonly #strangers = new Set<Connection>();
+  readonly #counts = new Map<string, number>();
+
+  /** @param perAddress open connections that one client address may have; 0: no limit. */
+  constructor(perAddress: number, admission: Admission) {
+    this.#perAddress = perAddress === 0 ? Number.POSITIVE_INFINITY : perAddress;
+    this.admission = admission;
+  }
+
+  /**
+   * Registers a new connection. It is closed at once if its address has too many, or if CONNECTIONS are open and all of them have
+   * shown a valid token; if one has not, the oldest such connection makes room.
+   * @returns undefined if it was closed.
+   */
+  add(socket: Socket): Connection | undefined {
+    const { remoteAddress } = socket;
+    // Already reset: it has no address to count it by.
+    const client = remoteAddress === undefined ? '' : clientAddress(remoteAddress);
+    const count = this.#counts.get(client) ?? 0;
+    const [oldest] = this.#open.size < CONNECTIONS ? [] : this.#strangers;
+    const hasRoom = this.#open.size < CONNECTIONS || oldest !== undefined;
+    if (remoteAddress === undefined || count >= this.#perAddress || !hasRoom) {
+      socket.destroy();
+      return undefined;
+    }
+    if (oldest !== undefined) {
+      oldest.socket.destroy();
+      this.#remove(oldest);
+    }
+    const connection = new Connection(socket, client, this);
+    this.#bySocket.set(socket, connection);
+    this.#open.add(connection);
+    this.#strangers.add(connection);
+    this.#counts.set(client, (this.#counts.get(client) ?? 0) + 1);
+    socket.once('close', () => this.#remove(connection));
+    return connection;
+  }
+
+  /** @returns the connection of a command of this box; no limit on those of cameras counts it. */
+  local(socket: Socket): Connection {
+    const known = this.#bySocket.get(socket);
+    if (known !== undefined) return known;
+    const connection = new Connection(socket, LOCAL, this, true);
+    this.#bySocket.set(socket, connection);
+    return connection;
+  }
+
+  /** The TLS handshake is complete: all further traffic goes through this socket. */
+  useTls(connection: Connection, socket: Socket): void {
+    connection.socket = socket;
+    this.#bySocket.set(socket, connection);
+  }
+
+  get(socket: Socket): Connection | undefined {
+    return this.#bySocket.get(socket);
+  }
+
+  /** Whether a connection is open that has not sent a request yet: one may be on its way. */
+  get hasFresh(): boolean {
+    for (const { hasAsked } of this.#strangers) if (!hasAsked) return true;
+    return false;
+  }
+
+  markAuthenticated(connection: Connection): void {
+    connection.isAuthenticated = true;
+    this.#strangers.delete(connection);
+  }
+
+  destroyAll(): void {
+    for (const { socket } of this.#open) socket.destroy();
+  }
+
+  #remove(connection: Connection): void {
+    if (!this.#open.delete(connection)) return;
+    this.#strangers.delete(connection);
+    const { client } = connection;
+    const count = (this.#counts.get(client) ?? 1) - 1;
+    if (count > 0) this.#counts.set(client, count);
+    else this.#counts.delete(client);
+  }
+}
+
+/** @returns a client's address as people write it: an IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2) without its prefix. */
+export function clientAddress(remoteAddress: string): string {
+  return remoteAddress.replace(/^::ffff:(?=[\d.]+$)/i, '');
+}

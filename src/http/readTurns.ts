@@ -1,0 +1,43 @@
+import type { Readable } from 'node:stream';
+
+/** Paused streams that are resumed in one turn of the event loop; each then reads 64 KiB at most. */
+const READS_PER_TURN = 8;
+/** Bytes of a stream after which it is paused. */
+const PAUSE_BYTES = 64 * 1024;
+/** The least that a chunk counts: one read of 64 KiB can hold 11,000 chunks of a byte. */
+const CHUNK_MIN_BYTES = 64;
+
+/**
+ * The paused streams of a server, which are resumed a few in each turn. Two hundred large bodies that arrive at the same time would
+ * fill a turn, and a camera's request takes several turns.
+ */
+export class ReadTurns {
+  readonly #paused = new Set<Readable>();
+  readonly #taken = new WeakMap<Readable, number>();
+
+  /** Counts a chunk, and pauses its stream after PAUSE_BYTES. @returns the bytes that the chunk counts. */
+  take(stream: Readable, bytes: number): number {
+    const counted = Math.max(bytes, CHUNK_MIN_BYTES);
+    const taken = (this.#taken.get(stream) ?? 0) + counted;
+    this.#taken.set(stream, taken % PAUSE_BYTES);
+    if (taken >= PAUSE_BYTES) this.#pause(stream);
+    return counted;
+  }
+
+  /** Pauses a stream, and resumes it in one of the next turns. */
+  #pause(stream: Readable): void {
+    stream.pause();
+    if (this.#paused.size === 0) setImmediate(() => this.#run());
+    this.#paused.add(stream);
+  }
+
+  #run(): void {
+    let left = READS_PER_TURN;
+    for (const stream of this.#paused) {
+      if (left-- === 0) break;
+      this.#paused.delete(stream);
+      stream.resume();
+    }
+    if (this.#paused.size > 0) setImmediate(() => this.#run());
+  }
+}
