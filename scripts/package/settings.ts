@@ -39,23 +39,23 @@ const TIMERS = `
 #COURTD_KEEP_POSITIONS=
 `;
 
-/** The variables of systemd/courtd-ship.service, and of the prune that waits for it. */
+/** The variables of systemd/courtd-ship.service, and of retention, which waits for it. */
 const SHIP = `
-# Where events are shipped to, off until set: the NATS servers of headquarters, nats:// or tls://, several with commas between. Secrets
-# lie in /etc/courtd/ship.creds and /etc/courtd/ship.ca, and "sudo systemctl edit courtd-ship" says which addresses it may reach:
-# see "Shipping to headquarters" in the operator's guide. Or a directory for a second copy, such as file:///media/copy: see COPY.md.
-# Then: sudo systemctl restart courtd-ship
+# Where events are shipped to, off until set: nats:// or tls://, several servers with commas between; see "Shipping to headquarters" in
+# the operator's guide. Or a directory for a second copy: COPY.md. Then: sudo systemctl restart courtd-ship courtd
 #COURTD_SHIP_URL=
-
 # The name of this box there, which no other has: 1 to 32 of a to z, 0 to 9 and "-".
 #COURTD_SHIP_BOX=
-
-# How headquarters gets the players: as-sent, by the ids that cameras give them, or pseudonym, under a random name for each that only
-# this box can link with him. Not for a directory. Then: sudo systemctl restart courtd-ship
+# Players as-sent, or under a pseudonym that only this box can link with them.
 #COURTD_SHIP_PLAYERS=as-sent
-
 # How long retention spares events that are not shipped yet.
 #COURTD_SHIP_HOLD=30d
+# The unit sets it: the socket of courtd-feed.socket.
+#COURTD_SHIP_FEED=/run/courtd-feed.sock
+# The unit sets it, to a copy of /etc/courtd/ship.creds: NATS credentials.
+#COURTD_SHIP_CREDS=
+# The unit sets it, to a copy of /etc/courtd/ship.ca: the certificate of the authority to trust.
+#COURTD_SHIP_CA=
 `;
 
 /** The variables of systemd/courtd-alert.service. */

@@ -20,21 +20,17 @@ const FILES = {
   reserve: 'courtd.reserve',
   /** When the box was last backed up (lastBackup.ts). */
   backupNote: 'courtd.backup',
-  /** How far shipping was (shipNote.ts). */
-  shipNote: 'courtd.ship',
   /** Bodies of refused requests (refusedBodies.ts), with what SQLite makes beside it. */
   refused: 'refused.db',
   refusedWal: 'refused.db-wal',
   refusedShm: 'refused.db-shm',
-  /** The lock of the one shipper, or its feed. */
+  /** The lock of the one shipper into a directory. */
   shipper: 'courtd.shipper',
 } as const;
 
 const SOCKETS = {
   /** Of the daemon, for commands. */
   controlSocket: 'control.sock',
-  /** Of the shipper, or its feed, for commands. */
-  shipSocket: 'ship.sock',
 } as const;
 
 const NAMES = { ...FILES, ...SOCKETS };

@@ -49,8 +49,8 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
     player: ['list, export or erase players', () => import('./verbs/player.ts')],
   },
   'Elsewhere:': {
-    ship: ['send the events to headquarters', old(() => import('./ship/shipCommand.ts'))],
-    fleet: ['at headquarters: see every box', old(() => import('./fleet/fleetCommand.ts'))],
+    ship: ['send the events to headquarters', () => import('./verbs/ship.ts')],
+    fleet: ['at headquarters: see every box', () => import('./verbs/fleet.ts')],
     alert: ['report new problems to a webhook or a command', () => import('./verbs/alert.ts')],
     metrics: ['print the metrics as Prometheus text', () => import('./verbs/metrics.ts')],
     support: ['write one text file for the support', () => import('./verbs/support.ts')],

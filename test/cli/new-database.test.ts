@@ -52,14 +52,7 @@ t.test('one that token rotate makes, or that is restored, is no surprise', async
 
 t.test('where files of a database lie without one, none is made', async (t) => {
   const { data, command } = stoppedBox(t);
-  const lies = [
-    'courtd.lock',
-    'courtd.clock',
-    'courtd.reserve',
-    'courtd.backup',
-    'courtd.ship',
-    'courtd.db.replaced-x',
-  ];
+  const lies = ['courtd.lock', 'courtd.clock', 'courtd.reserve', 'courtd.backup', 'courtd.db.replaced-x'];
   for (const name of lies) {
     for (const isEmptied of [false, true]) {
       const folder = temporaryFolder(t);

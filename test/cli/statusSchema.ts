@@ -19,7 +19,7 @@ const ProblemSchema = Type.Object(
   closed,
 );
 
-/** As `courtd ship status --json` prints it. */
+/** `ship` of `status --json`. */
 const ShipSchema = Type.Object(
   {
     box: nullable(Type.String()),

@@ -62,8 +62,8 @@ t.test('a mark of the clock with more behind it than courtd writes is one all th
 t.test('of a small file that somebody has made endless, only the beginning is read', async (t) => {
   const directory = new DataDirectory(temporaryFolder(t));
   const beginning = 'x'.repeat(16 * 1024);
-  fs.writeFileSync(directory.file('shipNote'), `${beginning}more`);
-  t.equal(directory.read('shipNote'), beginning);
+  fs.writeFileSync(directory.file('clock'), `${beginning}more`);
+  t.equal(directory.read('clock'), beginning);
 
   const pipe = directory.file('backupNote');
   await putPipe(pipe);

@@ -10,7 +10,7 @@ import { Copy } from './copy.ts';
 import { commandBefore, deed } from './deeds.ts';
 import type { Disk } from './disk.ts';
 import { Cameras } from './events.ts';
-import { Headquarters, routeTo, ship } from './headquarters.ts';
+import { Headquarters, routeTo } from './headquarters.ts';
 import { FEW_KEYS } from './miniature.ts';
 import { Model } from './model.ts';
 import type { Pairs } from './pairs.ts';
@@ -105,7 +105,7 @@ export class Box {
     this.#checkTokens();
     const isCopy = this.#carries === 'copy';
     const route = isCopy ? this.copy.open(this.directory) : routeTo(this.hq, this.directory, this.#random);
-    const report = await this.#alone(ship(route, true, this.ending.signal));
+    const report = await this.#alone(route(true, this.ending.signal));
     if (report?.state !== 'current')
       this.model.violate(`the shipper ends ${report?.state}: ${report?.error}`);
     check(this.directory, this.model, isCopy ? this.copy : this.hq, true);

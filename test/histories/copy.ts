@@ -3,18 +3,20 @@ import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { type BoxFile, erasureOf } from '../../src/fleet/copy/boxFile.ts';
+import type { CopyCursor } from '../../src/fleet/copy/copyCursor.ts';
 import { findCopy } from '../../src/fleet/copy/copyFiles.ts';
-import type { Piece } from '../../src/fleet/feed/eventFeed.ts';
+import { Shipper } from '../../src/fleet/copy/copyShipper.ts';
+import { DirectorySink } from '../../src/fleet/copy/directorySink.ts';
+import type { Piece } from '../../src/fleet/copy/eventFeed.ts';
+import { LocalFeed } from '../../src/fleet/copy/localFeed.ts';
 import { rebuildBox } from '../../src/fleet/rebuild/rebuildBox.ts';
-import { DirectorySink } from '../../src/fleet/ship/sink/directorySink.ts';
-import type { Cursor } from '../../src/fleet/ship/sink/startCursor.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { ErasedPlayers } from '../../src/store/erasure/ledger.ts';
 import type { Epoch } from '../../src/store/layout/epochs.ts';
 import type { Disk } from './disk.ts';
 import { notErased } from './erasures.ts';
 import { sentOf } from './events.ts';
-import { Feed, type Logs, missingIn } from './headquarters.ts';
+import { type Logs, missingIn, type Route } from './headquarters.ts';
 import type { Lost, Sent } from './known.ts';
 import type { Model } from './model.ts';
 
@@ -37,6 +39,8 @@ export class Copy {
   readonly #model: Model;
   /** By epoch: all that may be in it, an event once as it was sent and once as an erasure has left it. */
   readonly #read = new Map<string, Line[]>();
+  /** What the box knows to be copied. */
+  known: { readonly epoch: string; readonly shipped_seq: number } | undefined;
   /** Of each epoch, up to which seq it has said to be durable. */
   readonly #acknowledged = new Map<string, number>();
 
@@ -49,10 +53,19 @@ export class Copy {
   }
 
   /** Where a shipper of the box writes, and where it reads. */
-  open(directory: DataDirectory) {
+  open(directory: DataDirectory): Route {
     const feed = new WatchedFeed(directory, (piece) => this.#reads(piece));
     const target = { root: this.root, box: BOX, url: `file://${this.root}` };
-    return { feed, sink: new WatchedSink(target, feed, (cursor) => this.#has(cursor)), url: target.url };
+    const sink = new WatchedSink(target, feed, (cursor) => this.#has(cursor));
+    const nothing = () => {};
+    return async (once, signal) => {
+      const options = { box: BOX, url: target.url, once, signal, onReport: nothing, onLeftOut: nothing };
+      try {
+        return await new Shipper(feed, sink, options).run();
+      } finally {
+        await feed.close();
+      }
+    };
   }
 
   /** Whether a box can be made of it. */
@@ -105,8 +118,10 @@ export class Copy {
     this.#read.set(epoch, [...(this.#read.get(epoch) ?? []), ...read]);
   }
 
-  #has({ epoch, seq }: Cursor): void {
-    if (!this.#disk.isDead) this.#acknowledged.set(epoch, seq);
+  #has({ epoch, seq }: CopyCursor): void {
+    if (this.#disk.isDead) return;
+    this.#acknowledged.set(epoch, seq);
+    this.known = { epoch, shipped_seq: seq };
   }
 
   /** What `box.json` says decides what is in the log: what a later epoch has taken back is not. */
@@ -134,7 +149,7 @@ export class Copy {
   }
 }
 
-class WatchedFeed extends Feed {
+class WatchedFeed extends LocalFeed {
   readonly #on: (piece: Piece) => void;
 
   constructor(directory: DataDirectory, on: (piece: Piece) => void) {
@@ -150,18 +165,18 @@ class WatchedFeed extends Feed {
 }
 
 class WatchedSink extends DirectorySink {
-  readonly #on: (cursor: Cursor) => void;
+  readonly #on: (cursor: CopyCursor) => void;
 
   constructor(
     target: ConstructorParameters<typeof DirectorySink>[0],
-    feed: Feed,
-    on: (cursor: Cursor) => void,
+    feed: LocalFeed,
+    on: (cursor: CopyCursor) => void,
   ) {
     super(target, feed);
     this.#on = on;
   }
 
-  override async send(...args: Parameters<DirectorySink['send']>): Promise<Cursor> {
+  override async send(...args: Parameters<DirectorySink['send']>): Promise<CopyCursor> {
     const cursor = await super.send(...args);
     this.#on(cursor);
     return cursor;

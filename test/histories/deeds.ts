@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { knownShipped, readNote } from '../../src/fleet/feed/shipNote.ts';
+import { knownShipped } from '../../src/fleet/ship/report.ts';
 import { Problem } from '../../src/protocol/errors.ts';
 import { ArrivalLog, TemporarilyUnreadable } from '../../src/store/arrivalLog.ts';
 import { makeBackup } from '../../src/store/backup/makeBackup.ts';
@@ -13,7 +13,7 @@ import type { Random } from '../../src/vendor/simulate/random.ts';
 import type { Box } from './box.ts';
 import { look } from './check.ts';
 import { type Body, PLAYERS, sentOf } from './events.ts';
-import { type Route, routeTo, ship } from './headquarters.ts';
+import { type Route, routeTo } from './headquarters.ts';
 import type { PruneRule } from './known.ts';
 import { OLDER_LAYOUT } from './miniature.ts';
 import type { Before, Kind } from './plan.ts';
@@ -119,7 +119,7 @@ async function prune(box: Box, random: Random, nowMs: number): Promise<void> {
   const beforeMs = nowMs - random.pick([0, 0, 0, 5, 30, 300, 2000, DAY_MS]);
   const holdMs = random.pick([1000, 30 * DAY_MS]);
   const shipped = await withDatabase({ data: box.directory }, (db) =>
-    knownShipped(readNote(box.directory), readEpochs(db)),
+    knownShipped(box.hq.acknowledged ?? box.copy.known, readEpochs(db)),
   );
   const hold = random.chance(0.5) ? { hold: { afterSeq: shipped ?? 0, beforeMs: nowMs - holdMs } } : {};
   const rule: PruneRule = { nowMs, beforeMs, ...hold };
@@ -204,7 +204,7 @@ async function carry(box: Box, random: Random, route: Route): Promise<void> {
   const time = new AbortController();
   setTimeout(() => time.abort(), random.integer(1, 20_000));
   const signal = AbortSignal.any([time.signal, box.ending.signal]);
-  const { state, shipped_seq } = await ship(route, random.chance(0.5), signal);
+  const { state, shipped_seq } = await route(random.chance(0.5), signal);
   box.isShipping = false;
   box.note(`shipped up to ${shipped_seq}, ${state}`);
   if (state === 'fenced') box.model.violate('the shipper was fenced, and there is no other box');

@@ -1,12 +1,13 @@
 import type { DataDirectory } from '../../src/base/dataDirectory.ts';
-import type { EventFeed } from '../../src/fleet/feed/eventFeed.ts';
-import { LocalFeed } from '../../src/fleet/feed/localFeed.ts';
+import type { StoredChunk } from '../../src/fleet/log/chunk.ts';
+import { NatsFault } from '../../src/fleet/nats/faults.ts';
+import type { LastChunk } from '../../src/fleet/ship/cursor.ts';
+import { type Headquarters as Destination, Moved } from '../../src/fleet/ship/headquarters.ts';
+import type { ShipReport } from '../../src/fleet/ship/report.ts';
 import { Shipper } from '../../src/fleet/ship/shipper.ts';
-import type { Chunk, StoredChunk } from '../../src/fleet/ship/sink/message.ts';
-import { type ChunkSink, SinkError } from '../../src/fleet/ship/sink/sink.ts';
-import { type Cursor, Fenced, hasChunk, startCursor } from '../../src/fleet/ship/sink/startCursor.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import type { Random } from '../../src/vendor/simulate/random.ts';
+import { localFeed } from '../harness/localFeed.ts';
 import { sentOf } from './events.ts';
 import type { Model } from './model.ts';
 import { timeline } from './world.ts';
@@ -27,6 +28,8 @@ export class Headquarters {
   readonly logs: Logs = new Map();
   readonly #model: Model;
   #late: Late[] = [];
+  /** What the box knows to be shipped. */
+  acknowledged: Pick<ShipReport, 'epoch' | 'shipped_seq'> | undefined;
   /** Whether the line is good from now on. */
   isGood = false;
 
@@ -89,67 +92,49 @@ export function missingIn(
   return missing.length === 0 ? undefined : `has the log up to ${last}, but not ${missing.join(', ')}`;
 }
 
-/** Of a daemon whose status nobody asks for. */
-export class Feed extends LocalFeed {
-  override async status(): Promise<undefined> {}
-}
-
-const LOST = new SinkError('connecting', 'The line is bad.');
+const LOST = new NatsFault('away', 'The line is bad.');
 
 /** The line of one shipper. */
-class Line implements ChunkSink {
-  readonly isSwappable = false;
+class Line implements Destination {
   readonly #hq: Headquarters;
-  readonly #feed: EventFeed;
   readonly #random: Random;
 
-  constructor(hq: Headquarters, feed: EventFeed, random: Random) {
+  constructor(hq: Headquarters, random: Random) {
     this.#hq = hq;
-    this.#feed = feed;
     this.#random = random;
   }
 
-  async readCursor(): Promise<Cursor> {
+  async connect(): Promise<void> {
     await this.#way();
-    const { epochs } = await this.#feed.state();
-    const lastOf = async (epoch: string) => {
-      await this.#way();
-      const log = this.#hq.logs.get(epoch);
-      return log === undefined ? undefined : { state: log.length, chunk: log.at(-1)! };
-    };
-    try {
-      return await startCursor(epochs, lastOf, (chunk) => hasChunk(this.#feed, chunk));
-    } catch (error) {
-      if (error instanceof Fenced) throw new SinkError('fenced', 'This is the log of another box.');
-      throw error;
-    }
   }
 
-  async send({ after, last, lines }: Chunk, { epoch, state }: Cursor): Promise<Cursor> {
+  async last(epoch: string): Promise<LastChunk | undefined> {
+    await this.#way();
+    const log = this.#hq.logs.get(epoch);
+    return log === undefined ? undefined : { place: log.length, chunk: log.at(-1)! };
+  }
+
+  async publish(epoch: string, { after, last, lines }: StoredChunk, expected: number): Promise<number> {
     const chunk = { after, last, lines };
     this.#hq.read(chunk);
-    const expected = typeof state === 'number' ? state : 0;
     if (this.#isBad(0.1)) {
-      this.#hq.delay({
-        epoch,
-        chunk,
-        state: expected,
-        at: timeline.monotonicMs + this.#random.integer(0, 20_000),
-      });
+      const at = timeline.monotonicMs + this.#random.integer(0, 20_000);
+      this.#hq.delay({ epoch, chunk, state: expected, at });
       throw LOST;
     }
     await this.#way();
     const stored = this.#hq.store(epoch, chunk, expected);
     await this.#way();
-    if (stored === undefined) throw new SinkError('moved', 'Headquarters has something else.');
-    return { epoch, seq: last, state: stored };
+    if (stored === undefined) throw new Moved();
+    this.#hq.acknowledged = { epoch, shipped_seq: last };
+    return stored;
   }
 
-  async tellStatus(): Promise<void> {}
+  async tell(): Promise<void> {}
   isOpen(): boolean {
     return true;
   }
-  async close(): Promise<void> {}
+  close(): void {}
 
   /** There or back. */
   async #way(): Promise<void> {
@@ -165,26 +150,14 @@ class Line implements ChunkSink {
   }
 }
 
-/** Where a shipper reads, and where it writes. */
-export interface Route {
-  readonly feed: Feed;
-  readonly sink: ChunkSink;
-  readonly url: string;
-}
+/** A shipper of a box: until it has caught up, or is told to end. @returns how it ended. */
+export type Route = (once: boolean, signal: AbortSignal) => Promise<ShipReport>;
 
 /** @returns the way from a box to headquarters. */
 export function routeTo(hq: Headquarters, directory: DataDirectory, random: Random): Route {
-  const feed = new Feed(directory);
-  return { feed, sink: new Line(hq, feed, random), url: 'nats://headquarters' };
-}
-
-/** A shipper of a box: until it has caught up, or is told to end. @returns how it ended. */
-export async function ship({ feed, sink, url }: Route, once: boolean, signal: AbortSignal) {
-  const nothing = () => {};
-  const options = { box: 'box', url, once, signal, onReport: nothing, onLeftOut: nothing };
-  try {
-    return await new Shipper(feed, sink, options).run();
-  } finally {
-    await feed.close();
-  }
+  return (once, signal) => {
+    const options = { box: 'box', url: 'nats://headquarters', once, runDir: undefined, signal };
+    const openFeed = () => localFeed(directory, { signal });
+    return new Shipper(openFeed, new Line(hq, random), { ...options, onChange: () => {} }).run();
+  };
 }

@@ -201,8 +201,8 @@ export const PLANTS: readonly Plant[] = [
     changes: [
       {
         file: 'fleet/ship/shipper.ts',
-        from: '    // Nothing but an acknowledgement says what headquarters has: ask it.\n    this.#cursor = undefined;',
-        to: '    if (this.#cursor !== undefined) this.#cursor = { ...this.#cursor, seq: this.#cursor.seq + 1 };',
+        from: '      this.#put({ shipped_seq: cursor.seq });',
+        to: '      cursor = { ...cursor, seq: Math.max(cursor.seq, this.#report.shipped_seq ?? 0) };\n      this.#put({ shipped_seq: cursor.seq + 1 });',
       },
     ],
   },
@@ -212,9 +212,9 @@ export const PLANTS: readonly Plant[] = [
     what: 'after a restore a shipper goes on behind what headquarters has of the old log',
     changes: [
       {
-        file: 'fleet/ship/sink/startCursor.ts',
-        from: 'return { epoch, seq: Math.min(shared, ...known), state: undefined };',
-        to: 'return { epoch, seq: Math.max(shared, ...known), state: undefined };',
+        file: 'fleet/ship/cursor.ts',
+        from: 'seq: Math.min(shared, ...known)',
+        to: 'seq: Math.max(shared, ...known)',
       },
     ],
   },

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, type Option } from 'commander';
 import { BACKUPS_KEPT_MAX } from '../../base/limits.ts';
 import { say } from '../terminal/output.ts';
-import { integer, parseDuration } from './optionParsers.ts';
+import { integer, parseBox, parseDuration } from './optionParsers.ts';
 
 /** Variables without an option: the units of the timers, the package and `courtd alert` read them. */
 const UNIT_VARIABLES: Readonly<Record<string, (text: string) => unknown>> = {
@@ -14,6 +14,12 @@ const UNIT_VARIABLES: Readonly<Record<string, (text: string) => unknown>> = {
   COURTD_PING_URL: String,
   COURTD_PURGE_DATA: String,
   COURTD_SHIP_HOLD: parseDuration,
+  COURTD_SHIP_URL: String,
+  COURTD_SHIP_BOX: parseBox,
+  COURTD_SHIP_CREDS: String,
+  COURTD_SHIP_CA: String,
+  COURTD_SHIP_PLAYERS: String,
+  COURTD_SHIP_FEED: String,
 };
 
 /** As the unit takes it: 0 is off, with or without a unit of time. */
@@ -24,7 +30,7 @@ function periodOrOff(text: string): unknown {
 /** The name of every variable that has an effect; a test holds it to the options, so that no start has to load them all. */
 export const VARIABLES: readonly string[] = [
   ...Object.keys(UNIT_VARIABLES),
-  ...'DATA HOST PORT VENUE RATE_LIMIT CONNECTIONS_PER_ADDRESS BODY_LIMIT MIN_FREE QUIET REFUSED_BYTES LOG_LEVEL TLS_CERT TLS_KEY RUN_DIR SHIP_URL SHIP_BOX SHIP_CREDS SHIP_CA SHIP_PLAYERS SHIP_FEED FLEET_CREDS FLEET_CA TOKEN'
+  ...'DATA HOST PORT VENUE RATE_LIMIT CONNECTIONS_PER_ADDRESS BODY_LIMIT MIN_FREE QUIET REFUSED_BYTES LOG_LEVEL TLS_CERT TLS_KEY RUN_DIR FLEET_CREDS FLEET_CA TOKEN'
     .split(' ')
     .map((name) => `COURTD_${name}`),
 ];

@@ -1,12 +1,12 @@
 import type { AddressInfo } from 'node:net';
-import type { DataDirectory } from '../../base/dataDirectory.ts';
+
 import { REJECTIONS_KEPT } from '../../base/limits.ts';
 import { isQuiet, type QuietHours } from '../../base/quietHours.ts';
 import { STATUS_PATH } from '../../control/controlClient.ts';
 import { type ControlRoute, jsonRoute } from '../../control/controlServer.ts';
 import { flushRoute } from '../../control/rejectionRoutes.ts';
 import { dropRoute, eraseRoute, pruneRoute } from '../../control/workRoutes.ts';
-import { shipSettingsOf, viewShip } from '../../fleet/feed/readShipStatus.ts';
+import { viewShip } from '../../fleet/ship/view.ts';
 import { makeStatus } from '../../health/makeStatus.ts';
 import { problem } from '../../health/problems.ts';
 import type { ShipView } from '../../health/shipStatus.ts';
@@ -23,7 +23,7 @@ import type { CourtServer } from '../../http/server.ts';
 import { METRICS_PATH } from '../../metrics/metrics.ts';
 import { mayName, type Naming, naming } from '../../protocol/playerRedaction.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
-import { readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
+import { readShipLag } from '../../store/read/shipLag.ts';
 import type { RefusedKeeper } from '../../store/rejections/refusedKeeper.ts';
 import type { Rejection } from '../../store/rejections/storedRejections.ts';
 import type { Store } from '../../store/store.ts';
@@ -81,9 +81,19 @@ export interface Daemon extends Frame {
 const SHIP_SEQS_COUNTED = 10_000;
 
 /** @returns undefined where the database cannot be read now: events come first, and others say so. */
-export function shippingOf(store: Store, data: DataDirectory): Promise<ShipView | undefined> {
-  const readLag = (shippedOf: ShippedOf) => store.look((db) => readShipLag(db, shippedOf, SHIP_SEQS_COUNTED));
-  return viewShip(data, readLag, shipSettingsOf(process.env)).catch(() => undefined);
+export async function shippingOf(
+  store: Store,
+  { data, runDir }: Pick<ServeOptions, 'data' | 'runDir'>,
+): Promise<ShipView | undefined> {
+  try {
+    return viewShip(
+      data,
+      (shippedOf) => store.look((db) => readShipLag(db, shippedOf, SHIP_SEQS_COUNTED)),
+      runDir,
+    );
+  } catch {
+    return undefined;
+  }
 }
 
 /** What commands may ask over `control.sock`. */
@@ -163,7 +173,7 @@ export async function boxStatus(
     isDamaged: watch.damageReports > 0,
     minFreeBytes: minFree,
     store: store.look((db) => readStoreFacts(data, db, minFree)),
-    ship: await shippingOf(store, data),
+    ship: await shippingOf(store, options),
   };
   return { ...about, venue, status: makeStatus(facts, Date.now()) };
 }

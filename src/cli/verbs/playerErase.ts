@@ -7,8 +7,8 @@ import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { flushRefused } from '../../control/rejectionRoutes.ts';
 import { assertDaemonRuns, haveDone } from '../../control/workClient.ts';
 import { ERASE_PATH, type EraseBody } from '../../control/workRoutes.ts';
-import { placeOf, readNote } from '../../fleet/feed/shipNote.ts';
 import { shownUrl } from '../../fleet/nats/address.ts';
+import { readReport, runDirectory } from '../../fleet/ship/report.ts';
 import { serviceOf } from '../../host/unitSettings.ts';
 import { mayName, type Naming, naming } from '../../protocol/playerRedaction.ts';
 import { BACKUP_NAME, backupPlaces, lastBackupMs } from '../../store/backup/lastBackup.ts';
@@ -92,13 +92,14 @@ async function placesOf(data: DataDirectory): Promise<Place[]> {
   ]);
   const lastMs = lastBackupMs(data);
   if (backups.size === 0 && lastMs !== undefined) backups.add(`a backup of ${isoTime(lastMs)}`);
-  const note = readNote(data);
-  const shipped = new Set(note?.named_to);
-  if (url !== undefined && settings.COURTD_SHIP_PLAYERS !== 'pseudonym')
-    shipped.add(placeOf(shownUrl(url), box ?? note?.box));
+  const report = readReport(runDirectory(process.env, data.path));
+  const shown = url === undefined ? report?.url : shownUrl(url);
+  const isCopy = shown?.startsWith('file:') === true;
+  const place = isCopy ? `${shown.replace(/\/+$/, '')}/${box ?? report?.box ?? ''}` : shown;
+  const shipped = settings.COURTD_SHIP_PLAYERS === 'pseudonym' || place === undefined ? [] : [place];
   return [
     ...[...backups].map((place) => ({ kind: 'backup' as const, place })),
-    ...[...shipped].map((place) => ({
+    ...shipped.map((place) => ({
       kind: place.startsWith('file:') ? ('copy' as const) : ('headquarters' as const),
       place,
     })),

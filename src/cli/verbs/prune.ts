@@ -5,7 +5,7 @@ import { OperatorError, UsageError } from '../../base/operatorError.ts';
 import { bytesFor, counted, isoTime } from '../../base/units.ts';
 import { assertDaemonRuns, haveDone } from '../../control/workClient.ts';
 import { PRUNE_PATH } from '../../control/workRoutes.ts';
-import { readOwnShipView } from '../../fleet/feed/readShipStatus.ts';
+import { readShipView } from '../../fleet/ship/view.ts';
 import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
 import { hasJustJumped, readMark } from '../../store/directory/clockMark.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
@@ -137,7 +137,7 @@ async function holdOf(
   { data }: PruneOptions,
   nowMs: number,
 ): Promise<Pick<PruneSelection, 'hold'>> {
-  const { isSetUp, shipped_seq } = await readOwnShipView(data, db);
+  const { isSetUp, shipped_seq } = readShipView(data, db);
   const hold = holdS();
   return isSetUp ? { hold: { afterSeq: shipped_seq ?? 0, beforeMs: nowMs - hold * 1_000 } } : {};
 }

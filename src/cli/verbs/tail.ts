@@ -26,8 +26,8 @@ export function define(command: Command): void {
     .option('--follow', 'continue with the events that arrive, also while the daemon restarts')
     .option(
       '--after <seq>',
-      'every event after this one in the order of arrival; 0 for all (default: the newest 10)',
-      integer(0, Number.MAX_SAFE_INTEGER),
+      'every event after this one in the order of arrival; 0 for all; - reads it from standard input (default: the newest 10)',
+      (text) => (text === '-' ? text : integer(0, Number.MAX_SAFE_INTEGER)(text)),
     )
     .addOption(
       new Option('--order <order>', 'the order of arrival, or of eot')
@@ -44,8 +44,8 @@ export function define(command: Command): void {
 }
 
 interface TailOptions extends DataOption, JsonOption, ArrivalFilter {
-  /** A seq; absent: the newest NEWEST_SHOWN events. */
-  readonly after?: number;
+  /** A seq; absent: the newest NEWEST_SHOWN events; `-`: serveLog, for a shipper. */
+  readonly after?: number | '-';
   readonly follow?: boolean;
   readonly order: 'arrival' | 'eot';
 }
@@ -55,6 +55,8 @@ const NEWEST_SHOWN = 10;
 /** `courtd tail`: ends when it has given what was stored when it began, or never. */
 async function tail(options: TailOptions): Promise<void> {
   if (options.follow) yieldToIngest();
+  const { after } = options;
+  if (after === '-') return tailForShipper(options.data);
   const { session, type, court, source } = options;
   const log = new ArrivalLog(options.data, { session, type, court, source });
   const { write } = stdoutSink();
@@ -64,7 +66,7 @@ async function tail(options: TailOptions): Promise<void> {
     left.length === 0 ? undefined : write(left.map(({ event, isLate }) => toLine(event, isLate)).join(''));
   const retries = new DatabaseRetries(options.follow === true);
   try {
-    let seq = options.after ?? (await retries.until(() => log.beforeNewest(NEWEST_SHOWN, setImmediate)));
+    let seq = after ?? (await retries.until(() => log.beforeNewest(NEWEST_SHOWN, setImmediate)));
     let end: number | undefined;
     let hasShown = false;
     for (;;) {
@@ -84,7 +86,7 @@ async function tail(options: TailOptions): Promise<void> {
       if (!options.follow && (arrivals.isLast || seq >= end)) {
         await print(window?.rest());
         // A program with a cursor often finds nothing new; a person may have misspelt a name.
-        if (!hasShown && options.after === undefined) say('No event matched.');
+        if (!hasShown && after === undefined) say('No event matched.');
         return;
       }
       if (!arrivals.isLast) continue;
@@ -97,6 +99,25 @@ async function tail(options: TailOptions): Promise<void> {
   } finally {
     log.close();
   }
+}
+
+/** Ends when its standard input does. */
+async function tailForShipper(data: TailOptions['data']): Promise<void> {
+  const { playersSetting, serveLog } = await import('../../fleet/ship/serveLog.ts');
+  const { promise, resolve } = Promise.withResolvers<number>();
+  let asked = '';
+  process.stdin.setEncoding('utf8').on('data', (text: string) => {
+    asked = `${asked}${text}`.slice(0, 100);
+    if (/^\d{1,15}\n/.test(asked)) resolve(Number.parseInt(asked, 10));
+  });
+  for (const event of ['end', 'error', 'close']) process.stdin.once(event, () => process.exit());
+  const { write } = stdoutSink();
+  const onDamage = (sentence: string) => say(`courtd: ${sentence}`);
+  const { signal } = new AbortController();
+  const players = playersSetting(process.env);
+  for await (const lines of serveLog(data, players, () => promise, onDamage, signal))
+    await write(lines.join(''));
+  process.exit();
 }
 
 /** Says what is missing, or comes again. @returns what the next chunk comes after. */

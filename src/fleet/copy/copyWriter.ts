@@ -1,9 +1,10 @@
 import fs, { constants } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import type { StoredChunk } from '../log/chunk.ts';
 import { BOX_FILE, type BoxFile, DamagedBoxFile, readBoxFile } from './boxFile.ts';
 import { epochsIn, filesOf } from './copyFiles.ts';
-import { readParts, type StoredChunk } from './members.ts';
+import { readParts } from './members.ts';
 
 /** Writes to a copy. Whatever counts has been synced; all errors are Node's. */
 

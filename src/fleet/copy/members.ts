@@ -1,7 +1,7 @@
 import fs, { constants } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
-import { linesIn, seqOf, UNPACKED_BYTES_MAX } from '../log/chunk.ts';
+import { linesIn, type StoredChunk, seqOf, UNPACKED_BYTES_MAX } from '../log/chunk.ts';
 import type { CopyFile } from './copyFiles.ts';
 
 /** The inside of a copy's file: gzip members, one for each chunk, so that "zcat" prints the log, and what a crash cut off shows. */
@@ -12,15 +12,6 @@ const HEADER_BYTES = 10;
 /** CRC-32 of the content, and its length. */
 const TRAILER_BYTES = 8;
 const PIECE_BYTES = 1024 ** 2;
-
-/** A chunk of a box's log as a copy or headquarters has it, whole: as it was when it was written. */
-export interface StoredChunk {
-  /** The last seq before it: of the chunk before, or of a copy's file name; 0: none. Seqs between may be missing: pruned, or left out. */
-  readonly after: number;
-  readonly last: number;
-  /** As `tail --json` writes them, with their line ends. */
-  readonly lines: readonly string[];
-}
 
 /** A part of a file, in bytes; the parts of a file follow each other from its first byte to its last. */
 interface Part {

@@ -1,6 +1,6 @@
-import { seqOf } from '../log/chunk.ts';
+import { type StoredChunk, seqOf } from '../log/chunk.ts';
 import type { CopiedEpoch } from './copyFiles.ts';
-import { readParts, type StoredChunk } from './members.ts';
+import { readParts } from './members.ts';
 
 /** A chunk, and what is around it. */
 export interface CopiedChunk extends StoredChunk {

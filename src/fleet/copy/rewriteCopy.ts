@@ -5,11 +5,11 @@ import { arrivalToJson } from '../../protocol/event.ts';
 import { renamePlayers } from '../../protocol/playerRedaction.ts';
 import { ErasedPlayers, type Erasure } from '../../store/erasure/ledger.ts';
 import { Redactor, randomName } from '../../store/erasure/redactor.ts';
-import { isErased, isSameEvent, seqOf, unchangingPart } from '../log/chunk.ts';
+import { isErased, isSameEvent, type StoredChunk, seqOf, unchangingPart } from '../log/chunk.ts';
 import { decodeLines, LineFault } from '../log/logLines.ts';
 import { type CopyFile, epochsIn, filesOf } from './copyFiles.ts';
 import { PRIVATE, syncFolder } from './copyWriter.ts';
-import { packMember, readParts, type StoredChunk } from './members.ts';
+import { packMember, readParts } from './members.ts';
 
 /**
  * Takes players who were erased out of a copy. A file that names one is written anew beside the old one, chunk by chunk with the same

@@ -13,6 +13,15 @@ const EVENT = '"event":';
 const ERASED = '"erased":true,';
 const PAYLOAD = ',"payload":';
 
+/** A chunk of a box's log as a copy or headquarters has it, whole: as it was when it was written. */
+export interface StoredChunk {
+  /** The last seq before it: of the chunk before, or of a copy's file name; 0: none. Seqs between may be missing: pruned, or left out. */
+  readonly after: number;
+  readonly last: number;
+  /** As `tail --json` writes them, with their line ends. */
+  readonly lines: readonly string[];
+}
+
 /** @returns the lines of a text, with their ends; what follows the last end is none. */
 export function linesIn(text: string): string[] {
   return text.match(/[^\n]*\n/g) ?? [];

@@ -37,14 +37,11 @@ const [NOT_ENABLED, NOT_NOW] = [
 const NETWORK: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was cut',
-  EPIPE: 'the connection was cut',
   ENOTFOUND: 'no such name exists',
   EAI_AGAIN: 'the name cannot be looked up now',
   EHOSTUNREACH: 'there is no route to that machine',
-  ENETUNREACH: 'there is no route to that network',
   ETIMEDOUT: 'there was no answer',
   EPERM: 'this machine does not let the connection out',
-  EACCES: 'this machine does not let the connection out',
 };
 const UNTRUSTED = /^(DEPTH_ZERO_)?SELF_SIGNED_CERT|^UNABLE_TO_(VERIFY|GET_ISSUER)|^CERT_/;
 

@@ -1,53 +1,36 @@
+import { boxNameFault } from '../../base/boxName.ts';
 import { UsageError } from '../../base/operatorError.ts';
-import { directoryOf } from '../copy/copyFiles.ts';
-import { COPY_HAS_PLAYERS, type EventFeed, type Players } from '../feed/eventFeed.ts';
-import { shownUrl } from '../nats/address.ts';
-import { Connector } from '../nats/connect.ts';
-import type { ChunkSink } from './sink/sink.ts';
+import { type Players, playersSetting } from './serveLog.ts';
 
-/** Where to ship to, as the settings say it. */
+/** Where to ship to, as the COURTD_SHIP_ variables have it. */
 export interface ShipSettings {
-  readonly url?: string | undefined;
-  readonly box?: string | undefined;
-  /** COURTD_SHIP_CREDS: a file. */
-  readonly creds?: string | undefined;
-  /** COURTD_SHIP_CA: a file. */
-  readonly ca?: string | undefined;
-  readonly players?: Players | undefined;
-}
-
-/** A place to ship to, before it is connected to. */
-export interface Destination {
-  readonly box: string;
-  /** Without a name and password: for reports. */
   readonly url: string;
-  makeSink(feed: EventFeed): ChunkSink;
+  readonly box: string;
+  readonly creds: string | undefined;
+  readonly ca: string | undefined;
+  readonly players: Players;
+  /** A socket; undefined: the log is read from the data directory. */
+  readonly feed: string | undefined;
 }
 
-/**
- * Reads the files of the credentials, but connects to nobody.
- * @throws {UsageError} where a setting is missing or wrong.
- * @throws {OperatorError} where a file cannot be read.
- */
-export async function destinationOf({ url, box, creds, ca, players }: ShipSettings): Promise<Destination> {
-  if (url === undefined) {
+/** @throws {UsageError} if a setting is missing or wrong. */
+export function shipSettings(env: NodeJS.ProcessEnv): ShipSettings {
+  const { COURTD_SHIP_URL: url, COURTD_SHIP_BOX: box = '' } = env;
+  if (url === undefined)
     throw new UsageError(
-      'Shipping is off: set COURTD_SHIP_URL (or --url) to where the events go, such as tls://hq.example.org or file:///media/copy.',
+      'Shipping is off: COURTD_SHIP_URL is not set. Set it to the servers of headquarters, such as tls://hq.example.org.',
     );
-  }
-  const root = directoryOf(url);
-  if (root !== undefined && players === 'pseudonym') throw new UsageError(COPY_HAS_PLAYERS);
-  const connector = root === undefined ? new Connector({ url, creds, ca }) : undefined;
-  const shown = shownUrl(url);
-  if (box === undefined) {
+  const fault = boxNameFault(box);
+  if (fault !== undefined)
     throw new UsageError(
-      'Set COURTD_SHIP_BOX (or --box) to the name of this box: 1 to 32 of a to z, 0 to 9 and "-", and no other box has it.',
+      `COURTD_SHIP_BOX="${box}" is not the name of a box. ${fault} No other box may have it.`,
     );
-  }
-  if (connector === undefined) {
-    const { DirectorySink } = await import('./sink/directorySink.ts');
-    return { box, url: shown, makeSink: (feed) => new DirectorySink({ root: root!, box, url: shown }, feed) };
-  }
-  const { NatsSink } = await import('./sink/natsSink.ts');
-  return { box, url: shown, makeSink: (feed) => new NatsSink({ connector, box }, feed) };
+  return {
+    url,
+    box,
+    creds: env.COURTD_SHIP_CREDS,
+    ca: env.COURTD_SHIP_CA,
+    players: playersSetting(env),
+    feed: env.COURTD_SHIP_FEED,
+  };
 }

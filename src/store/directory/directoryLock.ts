@@ -27,14 +27,14 @@ export function isServed(directory: DataDirectory): boolean {
 }
 
 /**
- * One shipper at a time, or its feed: with two, nobody could say how far shipping is.
+ * One shipper into a directory at a time.
  * @see lockDirectory
  */
 export function lockShipper(directory: DataDirectory): Database.Database {
   return lockFile(
     directory.file('shipper'),
-    `Events of ${directory} are being shipped already: stop that first ("sudo systemctl stop courtd-ship courtd-feed.socket ` +
-      'courtd-feed" where systemd runs it). "courtd ship status" shows how far it is.',
+    `Events of ${directory} are being shipped already: stop that first ("sudo systemctl stop courtd-ship"). ` +
+      '"courtd status" shows how far it is.',
   );
 }
 

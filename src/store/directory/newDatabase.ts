@@ -5,7 +5,7 @@ import type { DataDirectory } from '../../base/dataDirectory.ts';
 const NEW_MS = 86_400_000;
 
 /** What courtd keeps beside a database, once it has one. Not what a command makes that only looks whether there is one. */
-const BESIDE = /^courtd\.(lock|clock|reserve|backup|ship|db-wal|db\.replaced-.*|db\.layout-.*)$/;
+const BESIDE = /^courtd\.(lock|clock|reserve|backup|db-wal|db\.replaced-.*|db\.layout-.*)$/;
 
 /** @returns the names of files that lie in a directory only beside a database, or where there was one. */
 export function filesBesideDatabase(directory: DataDirectory): string[] {

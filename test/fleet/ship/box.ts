@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
@@ -9,6 +10,7 @@ import {
   type CommandResult,
   cleanEnvironment,
   courtd,
+  Daemon,
   start,
 } from '../../harness/daemon.ts';
 import { Committer, court } from '../../harness/scratchStore.ts';
@@ -23,7 +25,8 @@ export class Box {
   constructor(t: Cleanup, data: string, env: Record<string, string>) {
     this.#t = t;
     this.data = data;
-    this.env = env;
+    this.env = { COURTD_RUN_DIR: `${data}.run`, ...env };
+    t.teardown(() => fs.rmSync(`${data}.run`, { recursive: true, force: true }));
     this.put();
   }
 
@@ -52,10 +55,31 @@ export class Box {
     return this.command('ship', '--once', ...args);
   }
 
-  async status(): Promise<Record<string, unknown>> {
-    const { status, stdout, stderr } = await this.command('ship', 'status', '--json');
+  /** Erases a player, by a daemon that runs for that long. */
+  async erase(player: string): Promise<CommandResult> {
+    const daemon = await Daemon.start(this.#t, [], this.data);
+    const result = await this.command('player', 'erase', player, '--yes');
+    await daemon.stop();
+    return result;
+  }
+
+  /** Begins an epoch. @returns its name. */
+  async newEpoch(): Promise<string> {
+    const { status, stdout, stderr } = await this.command('ship', '--new-epoch');
     if (status !== 0) throw new Error(stderr);
-    return JSON.parse(stdout);
+    return stdout.trim();
+  }
+
+  /** @returns `ship` of `status --json`. */
+  async status(): Promise<Record<string, unknown>> {
+    const { stdout, stderr } = await this.command('status', '--json');
+    if (stdout === '') throw new Error(stderr);
+    return JSON.parse(stdout).ship;
+  }
+
+  /** Removes what the shipper has reported, as a restart of the machine does. */
+  forgetReport(): void {
+    fs.rmSync(path.join(this.env.COURTD_RUN_DIR!, 'ship'), { recursive: true, force: true });
   }
 
   /** @returns the lines of `tail --json --after`. */
@@ -70,34 +94,40 @@ export class Box {
   }
 }
 
-/** `courtd ship --json` in a process of its own. */
+/** `courtd ship` in a process of its own. */
 export class RunningShipper {
   readonly pid: number;
   /** Its exit status; null where a signal ended it. */
   readonly exited: Promise<number | null>;
   readonly #child: ReturnType<typeof start>;
-  #stdout = '';
+  readonly #watcher: fs.FSWatcher;
+  readonly #file: string;
+  readonly #reports: Record<string, unknown>[] = [];
   #stderr = '';
   #changed = Promise.withResolvers<void>();
 
   constructor(t: Cleanup, args: readonly string[], env: Record<string, string>) {
-    const child = start(BIN, ['ship', '--json', ...args], { env: cleanEnvironment(env) });
-    this.#child = child;
-    this.pid = child.pid!;
+    const folder = path.join(env.COURTD_RUN_DIR!, 'ship');
+    fs.mkdirSync(folder, { recursive: true });
+    this.#file = path.join(folder, 'ship.json');
+    fs.rmSync(this.#file, { force: true });
     const wake = () => {
       this.#changed.resolve();
       this.#changed = Promise.withResolvers();
     };
-    child.stdout.on('data', (text) => {
-      this.#stdout += text;
-      wake();
+    this.#watcher = fs.watch(folder, () => {
+      if (this.#look()) wake();
     });
+    const child = start(BIN, ['ship', ...args], { env: cleanEnvironment(env) });
+    this.#child = child;
+    this.pid = child.pid!;
+    child.stdout.resume();
     child.stderr.on('data', (text) => {
       this.#stderr += text;
-      wake();
     });
     this.exited = new Promise((resolve) => {
       child.once('close', (status) => {
+        this.#watcher.close();
         resolve(status);
         wake();
       });
@@ -112,12 +142,19 @@ export class RunningShipper {
     return this.#stderr;
   }
 
-  /** Every change that it has told so far. */
-  get reports(): Record<string, unknown>[] {
-    return this.#stdout
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line));
+  /** What has been seen of its reports so far: the last one for certain. */
+  get reports(): readonly Record<string, unknown>[] {
+    this.#look();
+    return this.#reports;
+  }
+
+  /** @returns whether there is another report. */
+  #look(): boolean {
+    const text = fs.existsSync(this.#file) ? fs.readFileSync(this.#file, 'utf8') : '';
+    const { at: _, ...report } = text === '' ? { at: '' } : JSON.parse(text);
+    const isNew = text !== '' && JSON.stringify(report) !== JSON.stringify(this.#reports.at(-1));
+    if (isNew) this.#reports.push(report);
+    return isNew;
   }
 
   /** @returns the first report that fits, as soon as it is there. @param from of the reports. */

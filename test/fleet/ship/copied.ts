@@ -2,11 +2,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
-import type { EventFeed } from '../../../src/fleet/feed/eventFeed.ts';
-import { LocalFeed } from '../../../src/fleet/feed/localFeed.ts';
+import type { CopyCursor } from '../../../src/fleet/copy/copyCursor.ts';
+import { DirectorySink } from '../../../src/fleet/copy/directorySink.ts';
+import type { EventFeed } from '../../../src/fleet/copy/eventFeed.ts';
+import { LocalFeed } from '../../../src/fleet/copy/localFeed.ts';
 import { CHUNK_LIMITS } from '../../../src/fleet/log/chunk.ts';
-import { DirectorySink } from '../../../src/fleet/ship/sink/directorySink.ts';
-import type { Cursor } from '../../../src/fleet/ship/sink/startCursor.ts';
 import { type Cleanup, temporaryFolder } from '../../harness/daemon.ts';
 import { Box } from './box.ts';
 
@@ -61,7 +61,7 @@ export class Courier {
   }
 
   /** @param most events of a chunk. @returns the cursor, once everything is copied. */
-  async run(most = 500): Promise<Cursor> {
+  async run(most = 500): Promise<CopyCursor> {
     let cursor = await this.sink.readCursor();
     for (;;) {
       const piece = await this.feed.next(cursor.seq, most);
@@ -93,7 +93,6 @@ export function feedOf(
     },
     identity: async () => ({ venue: null, oldestSeq: oldestSeq(), tokens: null, erasures: [] }),
     report: async () => {},
-    status: async () => undefined,
     close: async () => {},
   };
 }

@@ -1,5 +1,5 @@
 import { erasureOf } from '../../../src/fleet/copy/boxFile.ts';
-import type { BoxIdentity, EventFeed } from '../../../src/fleet/feed/eventFeed.ts';
+import type { BoxIdentity, EventFeed } from '../../../src/fleet/copy/eventFeed.ts';
 import { decodeLines } from '../../../src/fleet/log/logLines.ts';
 import { arrivalToJson } from '../../../src/protocol/event.ts';
 import { Redactor } from '../../../src/store/erasure/redactor.ts';
@@ -67,7 +67,6 @@ export class ErasingBox {
       },
       identity: async () => ({ venue: null, oldestSeq: 1, tokens: null, erasures: this.erasures }),
       report: async () => {},
-      status: async () => undefined,
       close: async () => {},
     };
   }

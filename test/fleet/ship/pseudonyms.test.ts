@@ -2,9 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
-import { FeedClient } from '../../../src/fleet/feed/feedClient.ts';
-import { FeedServer } from '../../../src/fleet/feed/feedServer.ts';
-import { LocalFeed } from '../../../src/fleet/feed/localFeed.ts';
+import { BoxLog } from '../../../src/fleet/ship/boxLog.ts';
 import { decodeBatch } from '../../../src/protocol/decodeBatch.ts';
 import { ArrivalLog } from '../../../src/store/arrivalLog.ts';
 import { underPseudonyms } from '../../../src/store/erasure/pseudonyms.ts';
@@ -12,6 +10,7 @@ import { openDatabase } from '../../../src/store/open/openDatabase.ts';
 import { type Cleanup, temporaryFolder } from '../../harness/daemon.ts';
 import { event, eventText } from '../../harness/events.ts';
 import { runInProcess } from '../../harness/inProcess.ts';
+import { localFeed } from '../../harness/localFeed.ts';
 import { Committer } from '../../harness/scratchStore.ts';
 import { Box } from './box.ts';
 
@@ -31,16 +30,14 @@ function boxOf(t: Cleanup): Box {
 }
 
 /** What leaves a box: by a new feed, as after a kill. */
-async function stream({ data }: Box, most = 500): Promise<string[]> {
-  const feed = new LocalFeed(new DataDirectory(data), 'pseudonym');
+async function stream({ data }: Box): Promise<string[]> {
+  const log = await BoxLog.open(localFeed(new DataDirectory(data), { players: 'pseudonym' }));
+  log.start(0);
   const lines: string[] = [];
-  for (let after = 0; ; ) {
-    const piece = await feed.next(after, most);
+  const { signal } = new AbortController();
+  for (let piece = await log.next(0, 0, signal); piece !== undefined; piece = await log.next(0, 0, signal))
     lines.push(...piece.lines);
-    if (piece.isLast) break;
-    after = piece.last;
-  }
-  await feed.close();
+  log.close();
   return lines;
 }
 
@@ -99,7 +96,6 @@ t.test(
     t.match(lines.at(-1), /"payload":\{"player\\u005fid":"player-\w{8}","kmh":1\.50\}/);
     t.match(number.payload.player_id, /^player-/);
     t.strictSame(await stream(box), lines, 'the same bytes after a kill');
-    t.strictSame(await stream(box, 1), lines, 'and in other chunks');
     t.match((await box.lines()).join(''), /"opponent":"p-2"/, 'the box has them as they were sent');
   },
 );
@@ -108,7 +104,7 @@ t.test('after an erasure nobody can link the name, and who comes again has anoth
   const box = boxOf(t);
   box.put(hit('anna-17', { opponent: 'p-2' }), hit('p-2'));
   const [first, second] = eventsOf(await stream(box));
-  t.match(await box.command('player', 'erase', 'anna-17', '--yes'), { status: 0 });
+  t.match(await box.erase('anna-17'), { status: 0 });
   box.put(event({ type: 'BALL_HIT', eot: '2100-01-01T00:00Z', payload: { player_id: 'anna-17' } }));
   const lines = await stream(box);
   const [erased, other, again] = eventsOf(lines);
@@ -127,8 +123,8 @@ t.test('the row of a player stays when his last event is pruned, until he is era
   const nowMs = Date.now() + 60_000;
   t.match(await new Committer(db).prune({ beforeMs: nowMs - 1, nowMs }), { events: 2 });
   db.close();
-  t.match(await box.command('player', 'erase', 'anna-17', '--yes'), { status: 0 });
-  t.match(await box.command('player', 'erase', 'nobody', '--yes'), {
+  t.match(await box.erase('anna-17'), { status: 0 });
+  t.match(await box.erase('nobody'), {
     status: 1,
     stderr: /^courtd: No event names/,
   });
@@ -144,7 +140,7 @@ t.test('a player who is erased between the reading and the naming gets no name',
   const log = new ArrivalLog(directory);
   const { events } = log.after(0, 10);
   log.close();
-  t.match(await box.command('player', 'erase', 'anna-17', '--yes'), { status: 0 });
+  t.match(await box.erase('anna-17'), { status: 0 });
   const db = openDatabase(directory);
   t.teardown(() => db.close());
   t.equal(underPseudonyms(db, events), undefined);
@@ -152,29 +148,6 @@ t.test('a player who is erased between the reading and the naming gets no name',
   t.notMatch((await stream(box)).join(''), /anna|p-2/);
   t.strictSame(db.prepare('SELECT player_id FROM pseudonym').pluck().all(), ['p-2']);
 });
-
-t.test(
-  'a shipper that has the setting gets pseudonyms, also of a feed that was started without it',
-  async (t) => {
-    const box = boxOf(t);
-    box.put(hit('anna-17'));
-    const directory = new DataDirectory(box.data);
-    const feed = new LocalFeed(directory);
-    await feed.state();
-    const server = await FeedServer.start(directory, feed);
-    const clients = (['as-sent', 'pseudonym'] as const).map(
-      (players) => new FeedClient(directory.file('shipSocket'), players),
-    );
-    t.teardown(async () => {
-      for (const client of clients) await client.close();
-      await server.close();
-      await feed.close();
-    });
-    const [asSent, named] = await Promise.all(clients.map((client) => client.next(0, 500)));
-    t.match(asSent!.lines[0], /anna-17/);
-    t.match(named!.lines[0], /"player_id":"player-\w{8}"/);
-  },
-);
 
 t.test('a copy in a directory has the players as they are: both together are refused', async (t) => {
   const box = boxOf(t);
@@ -186,13 +159,6 @@ t.test('a copy in a directory has the players as they are: both together are ref
     status: 2,
     stderr: /^courtd: COURTD_SHIP_PLAYERS=pseudonym is for headquarters: a copy in/,
   });
-  const { stdout } = await box.command('check', '--json');
-  t.match(
-    JSON.parse(stdout).find(({ name }: { name: string }) => name === 'ship'),
-    { level: 'fail', message: /is for headquarters/ },
-  );
-  box.env.COURTD_SHIP_PLAYERS = 'pseudonyms';
-  t.match(await box.once(), { status: 2, stderr: /Allowed choices are as-sent, pseudonym/ });
 });
 
 t.test('who reads beside a connection does not take its locks away', async (t) => {
@@ -206,11 +172,10 @@ t.test('who reads beside a connection does not take its locks away', async (t) =
       .readFileSync('/proc/locks', 'utf8')
       .split('\n')
       .some((one) => one.includes(`POSIX  ADVISORY  READ ${process.pid} `) && one.includes(`:${ino} `));
-  const feed = new LocalFeed(new DataDirectory(box.data), 'as-sent');
-  t.teardown(() => feed.close());
-  await feed.next(0, 500);
-  t.ok(isOpen() && isLocked(), 'more may come');
-  await feed.identity();
+  const log = await BoxLog.open(localFeed(new DataDirectory(box.data), { players: 'pseudonym' }));
+  t.teardown(() => log.close());
+  log.start(0);
+  await log.next(0, 0, new AbortController().signal);
   t.equal(isOpen(), isLocked());
 });
 

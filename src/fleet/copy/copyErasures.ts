@@ -1,9 +1,9 @@
 import fs from 'node:fs/promises';
-import { reasonOf } from '../../../base/operatorError.ts';
-import { type CopiedErasure, erasureOf } from '../../copy/boxFile.ts';
-import { filesToRewrite, rewriteFiles } from '../../copy/rewriteCopy.ts';
-import type { EventFeed } from '../../feed/eventFeed.ts';
-import { ownLines } from './startCursor.ts';
+import { reasonOf } from '../../base/operatorError.ts';
+import { type CopiedErasure, erasureOf } from './boxFile.ts';
+import { ownLines } from './copyCursor.ts';
+import type { EventFeed } from './eventFeed.ts';
+import { filesToRewrite, rewriteFiles } from './rewriteCopy.ts';
 
 /** Brings a copy to where the box's ledger of erasures is, beside what is appended to it. */
 export class CopyErasures {

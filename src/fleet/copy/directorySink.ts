@@ -1,9 +1,14 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
-import { reasonOf } from '../../../base/operatorError.ts';
-import { courtdVersion } from '../../../base/version.ts';
-import type { BoxFile } from '../../copy/boxFile.ts';
-import { epochsIn, fileNameOf } from '../../copy/copyFiles.ts';
+import { reasonOf } from '../../base/operatorError.ts';
+import { courtdVersion } from '../../base/version.ts';
+import { CHUNK_LIMITS } from '../log/chunk.ts';
+import { Fenced, startCursor } from '../ship/cursor.ts';
+import { knownShipped } from '../ship/report.ts';
+import type { BoxFile } from './boxFile.ts';
+import { type CopyCursor, hasChunk } from './copyCursor.ts';
+import { CopyErasures } from './copyErasures.ts';
+import { epochsIn, fileNameOf } from './copyFiles.ts';
 import {
   append,
   boxFileIn,
@@ -18,15 +23,10 @@ import {
   removeOld,
   settle,
   writeBoxFile,
-} from '../../copy/copyWriter.ts';
-import { packMember } from '../../copy/members.ts';
-import type { EventFeed, LogState } from '../../feed/eventFeed.ts';
-import { knownShipped } from '../../feed/shipNote.ts';
-import { CHUNK_LIMITS } from '../../log/chunk.ts';
-import { CopyErasures } from './copyErasures.ts';
-import type { Chunk } from './message.ts';
-import { type ChunkSink, SinkError, type SinkErrorKind } from './sink.ts';
-import { type Cursor, Fenced, hasChunk, startCursor } from './startCursor.ts';
+} from './copyWriter.ts';
+import type { EventFeed, LogState } from './eventFeed.ts';
+import { packMember } from './members.ts';
+import { type Chunk, type ChunkSink, SinkError, type SinkErrorKind } from './sink.ts';
 
 /** How often the directory is looked at, and what is beside the log kept current. */
 const LOOK_MS = 5_000;
@@ -81,12 +81,12 @@ export class DirectorySink implements ChunkSink {
     }
   }
 
-  async readCursor(): Promise<Cursor> {
+  async readCursor(): Promise<CopyCursor> {
     const state = await this.#feed.state();
     return this.#explained(() => this.#look(state));
   }
 
-  async send(first: Chunk, cursor: Cursor): Promise<Cursor> {
+  async send(first: Chunk, cursor: CopyCursor): Promise<CopyCursor> {
     const { epoch } = cursor;
     const day = dayOf(first.lines[0]!);
     const chunks = [first];
@@ -101,13 +101,13 @@ export class DirectorySink implements ChunkSink {
     const members: Buffer[] = [];
     for (const { lines } of chunks) members.push(await packMember(lines.join('')));
     const data = Buffer.concat(members);
-    const end = cursor.state as CopyEnd | undefined;
+    const end = cursor.place as CopyEnd | undefined;
     const hasRoom = end !== undefined && end.day === day && end.bytes + data.length <= FILE_BYTES;
     const goesOn = hasRoom && !this.#erasures.isFrozen(end.file);
-    const place = goesOn ? end : path.join(this.#folder, epoch, fileNameOf(cursor.seq));
+    const file = goesOn ? end : path.join(this.#folder, epoch, fileNameOf(cursor.seq));
     const chunk = chunks.at(-1)!;
-    const state = await this.#explained(async () => ({ ...(await append(place, data)), day, chunk }));
-    this.#ends.set(epoch, state);
+    const place = await this.#explained(async () => ({ ...(await append(file, data)), day, chunk }));
+    this.#ends.set(epoch, place);
     if (!this.isOpen()) {
       const log = await this.#feed.state();
       await this.#explained(async () => {
@@ -115,12 +115,10 @@ export class DirectorySink implements ChunkSink {
         await this.#erasures.start();
       });
     }
-    return { epoch, seq: chunk.last, state };
+    return { epoch, seq: chunk.last, place };
   }
 
   /** Nobody is there. */
-  async tellStatus(): Promise<void> {}
-
   isOpen(): boolean {
     return performance.now() - this.#lookedAt < LOOK_MS;
   }
@@ -129,7 +127,7 @@ export class DirectorySink implements ChunkSink {
     return this.#erasures.close();
   }
 
-  async #look(state: LogState): Promise<Cursor> {
+  async #look(state: LogState): Promise<CopyCursor> {
     const { epochs, report } = state;
     const { box, url } = this.#target;
     const epoch = epochs.at(-1)!.name;
@@ -143,7 +141,7 @@ export class DirectorySink implements ChunkSink {
     const lastOf = async (name: string) => {
       const end = await findEnd(folderOf(name), this.#ends.get(name)).catch(unlessMissing);
       found.set(name, end);
-      return end && { state: end, chunk: end.chunk, ownUpTo: () => ownUpTo(folderOf(name), isOurs) };
+      return end && { place: end, chunk: end.chunk, ownUpTo: () => ownUpTo(folderOf(name), isOurs) };
     };
     const cursor = await startCursor(epochs, lastOf, isOurs);
     const isNew = (name: string) => found.get(name) === undefined || found.get(name) !== this.#ends.get(name);
@@ -232,7 +230,7 @@ export class DirectorySink implements ChunkSink {
   #fenced(): SinkError {
     return new SinkError(
       'fenced',
-      `${this.#folder} has events that this box does not have: it is the copy of a clone of this box, or the database was put back without "courtd restore". Nothing in it is changed. Plug this box's own stick in, and it goes on; or, where this is its own, "sudo courtd ship epoch --new" goes on behind what both have.`,
+      `${this.#folder} has events that this box does not have: it is the copy of a clone of this box, or the database was put back without "courtd restore". Nothing in it is changed. Plug this box's own stick in, and it goes on; or, where this is its own, "sudo courtd ship --new-epoch" goes on behind what both have.`,
     );
   }
 
@@ -259,7 +257,7 @@ const KINDS: Readonly<Record<string, SinkErrorKind>> = {
 };
 
 const PUT_BACK =
-  ' Where this is its own, and its database was put back, "sudo courtd ship epoch --new" goes on behind what both have.';
+  ' Where this is its own, and its database was put back, "sudo courtd ship --new-epoch" goes on behind what both have.';
 
 /** What is there is no file, or no folder; a pipe cannot be read from a place in it. */
 const FOREIGN = new Set(['EISDIR', 'ENOTDIR', 'ELOOP', 'ESPIPE']);

@@ -1,59 +1,40 @@
-import { execFile } from 'node:child_process';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import type { Database } from 'better-sqlite3';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
-import { membersOf } from '../../base/json.ts';
 import { COMMAND_BUSY_MS, FOLLOW_POLL_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { arrivalToJson } from '../../protocol/event.ts';
 import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/arrivalLog.ts';
 import { readErasures } from '../../store/erasure/ledger.ts';
-import { underPseudonyms } from '../../store/erasure/pseudonyms.ts';
 import { withDatabase } from '../../store/open/withDatabase.ts';
 import { oldestSeq } from '../../store/read/shipLag.ts';
 import { tokensToCopy } from '../../store/tokens/tokens.ts';
-import { copyErasure } from '../copy/boxFile.ts';
 import { CHUNK_LIMITS } from '../log/chunk.ts';
-import {
-  type BoxIdentity,
-  type BoxStatus,
-  type EventFeed,
-  FeedUnavailable,
-  type LogState,
-  type Piece,
-  type Players,
-} from './eventFeed.ts';
-import { NoteKeeper, type ShipReport } from './shipNote.ts';
+import { readReport, runDirectory, type ShipReport, writeReport } from '../ship/report.ts';
+import { copyErasure } from './boxFile.ts';
+import { type BoxIdentity, type EventFeed, FeedUnavailable, type LogState, type Piece } from './eventFeed.ts';
 
-/** Compiled in the package. */
-const MAIN = path.resolve(import.meta.dirname, `../../main${path.extname(import.meta.filename)}`);
 /** Of what a piece says about damage: it is a header between two processes, and a line of the status. */
 const DAMAGE_CHARS = 500;
-const STATUS_MS = 15_000;
-const STATUS_BYTES = 4 * 1024 ** 2;
 
 /** The feed of a data directory, in the process that has it open. */
 export class LocalFeed implements EventFeed {
   readonly #directory: DataDirectory;
-  readonly #players: Players;
   readonly #log: ArrivalLog;
-  readonly #notes: NoteKeeper;
+  readonly #runDir: string | undefined;
+  #latest: ShipReport | undefined;
   /** The last piece, if nothing followed it: the database is opened again only when there may be something new. */
   #idle: { readonly after: number; readonly epoch: string } | undefined;
 
-  #asking: Promise<BoxStatus | undefined> | undefined;
-
-  constructor(directory: DataDirectory, players: Players = 'as-sent') {
+  constructor(directory: DataDirectory) {
     this.#directory = directory;
-    this.#players = players;
     this.#log = new ArrivalLog(directory);
-    this.#notes = new NoteKeeper(directory);
+    this.#runDir = runDirectory(process.env, directory.path);
+    this.#latest = readReport(this.#runDir);
   }
 
   get latest(): ShipReport | undefined {
-    return this.#notes.latest;
+    return this.#latest;
   }
 
   async state(): Promise<LogState> {
@@ -63,8 +44,7 @@ export class LocalFeed implements EventFeed {
     return { epochs, lastSeq, prunedSeq, report: this.latest };
   }
 
-  /** @param players where whoever asks has another setting than this process, pseudonyms count. */
-  async next(after: number, most: number, players: Players = 'as-sent'): Promise<Piece> {
+  async next(after: number, most: number): Promise<Piece> {
     const idle = this.#idle;
     if (idle?.after === after && !this.#log.mayHaveNew()) {
       return { epoch: idle.epoch, lines: [], last: after, isLast: true };
@@ -76,11 +56,7 @@ export class LocalFeed implements EventFeed {
       damage ||= `${arrivals.damage}`;
     }
     const { isLast, epochs } = arrivals;
-    const isNamed = players === 'as-sent' && this.#players === 'as-sent';
-    const events = isNamed
-      ? arrivals.events
-      : await this.#withDatabase((db) => underPseudonyms(db, arrivals.events));
-    if (events === undefined) return this.next(after, most, players);
+    const { events } = arrivals;
     const epoch = epochs.at(-1)!.name;
     const lines: string[] = [];
     let bytes = 0;
@@ -110,30 +86,12 @@ export class LocalFeed implements EventFeed {
   }
 
   async report(report: ShipReport): Promise<void> {
-    this.#notes.put(report);
+    this.#latest = report;
+    writeReport(this.#runDir, report);
   }
 
-  /** Asked in a separate process, once a minute, so that its memory is freed again; one at a time. */
-  status(): Promise<BoxStatus | undefined> {
-    this.#asking ??= this.#askStatus().finally(() => {
-      this.#asking = undefined;
-    });
-    return this.#asking;
-  }
-
-  async #askStatus(): Promise<BoxStatus | undefined> {
-    const args = [MAIN, 'status', '--json', '--data', this.#directory.path];
-    const options = { timeout: STATUS_MS, maxBuffer: STATUS_BYTES, killSignal: 'SIGKILL' } as const;
-    const { stdout } = await promisify(execFile)(process.execPath, args, options).catch((error) => error);
-    const { problems, ship } = membersOf(stdout) as Partial<BoxStatus>;
-    if (problems === undefined || ship === undefined) return undefined;
-    return { problems, ship };
-  }
-
-  /** Writes what was reported last. */
   async close(): Promise<void> {
     this.#log.close();
-    this.#notes.flush();
   }
 
   #withDatabase<Result>(work: (db: Database) => Result): Promise<Result> {

@@ -1,3 +1,4 @@
+import { type Command, Option } from 'commander';
 import { shortAgo, shortSpan } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import { type BoxRow, readBoxes } from '../../fleet/headquarters/boxes.ts';
@@ -5,10 +6,51 @@ import { type FleetOptions, withHeadquarters } from '../../fleet/headquarters/co
 import { createStreams } from '../../fleet/headquarters/init.ts';
 import { readEvents } from '../../fleet/headquarters/readEvents.ts';
 import { parseServers } from '../../fleet/nats/address.ts';
+import { integer, json, parseBox } from '../options/optionParsers.ts';
 import { type JsonOption, printJson, printText, say, stdoutSink, tableLine } from '../terminal/output.ts';
 
+/** `courtd fleet`: for headquarters, which needs no box and no database. */
+export function define(fleet: Command): void {
+  fleet
+    .description('at headquarters: the log of every box, in NATS JetStream')
+    .addHelpText(
+      'after',
+      '\nFLEET.md is the guide for headquarters.\n\nExamples:\n  courtd fleet init nats://hq-1:4222\n  courtd fleet status nats://hq-1:4222',
+    );
+  const verb = (name: string, description: string, example: string) =>
+    fleet
+      .command(name)
+      .description(description)
+      .argument('<url>', 'nats://HOST:PORT or tls://HOST:PORT; several servers separated by commas')
+      .addHelpText('after', `\nExample:\n  courtd fleet ${name} ${example}`)
+      .addOption(new Option('--creds <file>', 'a NATS credentials file').env('COURTD_FLEET_CREDS'))
+      .addOption(
+        new Option('--ca <file>', "the CA certificates for the servers' certificates").env('COURTD_FLEET_CA'),
+      );
+  verb(
+    'init',
+    'create the stream and the bucket of a fleet, if they do not exist',
+    'nats://hq-1:4222,nats://hq-2:4222,nats://hq-3:4222',
+  ).action((url, _options, command) => init(url, command.optsWithGlobals()));
+  verb(
+    'status',
+    'show one line per box: its state, how far behind, when it was last seen',
+    'nats://hq-1:4222',
+  )
+    .addOption(json())
+    .action((url, _options, command) => status(url, command.optsWithGlobals()));
+  verb(
+    'tail',
+    'print and verify the events of every box, in the order of its log, one JSON object per line',
+    'nats://hq-1:4222 --box venue-7 --after 123456',
+  )
+    .option('--box <name>', 'only the events of this box', parseBox)
+    .option('--after <seq>', 'only events after this one of their box', integer(0, Number.MAX_SAFE_INTEGER))
+    .action((url, _options, command) => tail(url, command.optsWithGlobals()));
+}
+
 /** `courtd fleet init`. */
-export async function init(url: string, options: FleetOptions): Promise<void> {
+async function init(url: string, options: FleetOptions): Promise<void> {
   const { servers } = parseServers(url);
   const onWait = () => say('courtd: the servers are not ready yet: waiting for them.');
   const made = await withHeadquarters(url, options, (nc) => createStreams(nc, servers.length, onWait));
@@ -20,7 +62,7 @@ export async function init(url: string, options: FleetOptions): Promise<void> {
 }
 
 /** `courtd fleet status`: one line per box, the one that was heard of longest ago first. */
-export async function status(url: string, { json, ...options }: FleetOptions & JsonOption): Promise<void> {
+async function status(url: string, { json, ...options }: FleetOptions & JsonOption): Promise<void> {
   const rows = await withHeadquarters(url, options, readBoxes);
   if (json) return printJson(rows);
   const cells = rows.map((row) => cellsOf(row, Date.now()));
@@ -50,7 +92,7 @@ interface FleetTailOptions extends FleetOptions {
 }
 
 /** `courtd fleet tail`: ends after what was there when it began. */
-export function tail(url: string, options: FleetTailOptions): Promise<void> {
+function tail(url: string, options: FleetTailOptions): Promise<void> {
   const { box, after = 0 } = options;
   return withHeadquarters(url, options, async (nc) => {
     const output = stdoutSink();

@@ -1,10 +1,8 @@
 import { OperatorError } from '../../base/operatorError.ts';
-import type { StatusProblem } from '../../health/finding.ts';
-import type { ShipStatus } from '../../health/shipStatus.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
 import type { CopiedToken } from '../../store/tokens/tokens.ts';
-import type { CopiedErasure } from '../copy/boxFile.ts';
-import type { ShipReport } from './shipNote.ts';
+import type { ShipReport } from '../ship/report.ts';
+import type { CopiedErasure } from './boxFile.ts';
 
 export interface LogState {
   /** The current one is the last. */
@@ -43,10 +41,6 @@ export interface BoxIdentity {
   readonly erasures: readonly CopiedErasure[];
 }
 
-/** How headquarters gets the players: as the cameras name them, or under pseudonyms (store/erasure/pseudonyms.ts). */
-export const PLAYERS = ['as-sent', 'pseudonym'] as const;
-export type Players = (typeof PLAYERS)[number];
-
 /** What is wrong with pseudonyms in a copy. */
 export const COPY_HAS_PLAYERS =
   'COURTD_SHIP_PLAYERS=pseudonym is for headquarters: a copy in a directory makes a lost box anew, and has its players as they are. Take it out of the settings, or ship to headquarters.';
@@ -61,15 +55,7 @@ export interface EventFeed {
   report(report: ShipReport): Promise<void>;
   /** @throws {FeedUnavailable} */
   identity(): Promise<BoxIdentity>;
-  /** What `courtd status --json` says; undefined where that is unknown. */
-  status(): Promise<BoxStatus | undefined>;
   close(): Promise<void>;
-}
-
-/** The part of `courtd status --json` that headquarters gets. */
-export interface BoxStatus {
-  readonly problems: readonly StatusProblem[];
-  readonly ship: ShipStatus | null;
 }
 
 /** It may be readable again in a moment: a shipper waits for it, and a command that has just begun says so. */

@@ -1,5 +1,11 @@
-import type { Chunk } from './message.ts';
-import type { Cursor } from './startCursor.ts';
+import type { CopyCursor } from './copyCursor.ts';
+import type { Piece } from './eventFeed.ts';
+
+/** What goes to the copy at once, whole or not at all. */
+export interface Chunk extends Piece {
+  /** The seq of the last event before it that the copy has; 0: none. */
+  readonly after: number;
+}
 
 export interface ChunkSink {
   /** Whether another place may be there the next time, under the same name: then being fenced is not for good. */
@@ -8,15 +14,13 @@ export interface ChunkSink {
    * Asks headquarters up to where it has the log; connects first where there is no connection.
    * @throws {SinkError}
    */
-  readCursor(): Promise<Cursor>;
+  readCursor(): Promise<CopyCursor>;
   /**
    * Sends a chunk that goes on behind the cursor; a sink may read what follows from the feed, and send it as well.
    * @returns the cursor behind all of it, once it is acknowledged.
    * @throws {SinkError} where it is not: it may have been stored all the same, so ask where to go on.
    */
-  send(chunk: Chunk, cursor: Cursor): Promise<Cursor>;
-  /** Tells headquarters how the box is, where it wants to know and is connected. Best effort. @param read asks the box: that takes a while. */
-  tellStatus(read: () => Promise<object>): Promise<void>;
+  send(chunk: Chunk, cursor: CopyCursor): Promise<CopyCursor>;
   /** What it has still to do beside the events, in a sentence or two; undefined or absent: nothing. */
   readonly unfinished?: string | undefined;
   /** `erased_ms` of a report; undefined or absent: what was reported before holds. */

@@ -1,0 +1,109 @@
+import type { Command } from 'commander';
+import { abortOnSignal } from '../../base/signals.ts';
+import { yieldToIngest } from '../../base/yieldToIngest.ts';
+import { Connector } from '../../fleet/nats/connect.ts';
+import { childFeed, socketFeed } from '../../fleet/ship/boxLog.ts';
+import { NatsLog } from '../../fleet/ship/natsLog.ts';
+import { knownShipped, readReport, runDirectory, type ShipReport } from '../../fleet/ship/report.ts';
+import { type ShipSettings, shipSettings } from '../../fleet/ship/settings.ts';
+import { Shipper } from '../../fleet/ship/shipper.ts';
+import { beginEpoch, readEpochs } from '../../store/layout/epochs.ts';
+import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
+import { becomeOwnerOf } from '../options/identity.ts';
+import { printData, say } from '../terminal/output.ts';
+
+const HELP = `
+The settings are variables, as in /etc/courtd/courtd.env:
+  COURTD_SHIP_URL      nats:// or tls://HOST:PORT, several with commas
+  COURTD_SHIP_BOX      the name of this box there: a to z, 0 to 9 and "-"
+  COURTD_SHIP_CREDS    a NATS credentials file
+  COURTD_SHIP_CA       the certificate of the authority to trust
+  COURTD_SHIP_PLAYERS  as-sent, or pseudonym
+  COURTD_SHIP_FEED     the socket of courtd-feed.socket
+
+What is shipped stays on this box as well. "courtd status" shows how far it is.
+
+Example:
+  COURTD_SHIP_URL=tls://hq.example COURTD_SHIP_BOX=venue-7 courtd ship --once`;
+
+export function define(command: Command): void {
+  command
+    .description('send the events to headquarters, in the order of arrival, each once')
+    .option('--once', 'end when all stored events have been shipped')
+    .option('--new-epoch', 'begin a log of its own after this box was cloned, and end')
+    .addHelpText('after', HELP)
+    .action((_options, command) => ship(command.optsWithGlobals()));
+}
+
+interface ShipOptions extends DataOption {
+  readonly once?: boolean;
+  readonly newEpoch?: boolean;
+}
+
+/** From SIGTERM to the end, whatever is under way. */
+const END_MS = 8_000;
+
+/** Exit status 1 if it was fenced, or `--once` was ended before it had caught up. */
+async function ship({ data, once = false, newEpoch = false }: ShipOptions): Promise<void> {
+  if (newEpoch) return beginNewEpoch(data);
+  yieldToIngest();
+  const settings = shipSettings(process.env);
+  const signal = abortOnSignal();
+  const report = await (settings.url.startsWith('file:')
+    ? shipToCopy(data, settings, once, signal)
+    : shipToNats(data, settings, once, signal));
+  if (report.state === 'fenced' || (once && report.state !== 'current')) process.exitCode = 1;
+}
+
+async function shipToNats(
+  data: DataOption['data'],
+  settings: ShipSettings,
+  once: boolean,
+  signal: AbortSignal,
+): Promise<ShipReport> {
+  const { url, creds, ca, box, feed } = settings;
+  // Its files may be readable for root alone.
+  const connector = new Connector({ url, creds, ca });
+  if (feed === undefined) {
+    await becomeOwnerOf(data);
+    // A box without a database is told so at once, and not by a process of its own again and again.
+    await withDatabase({ data }, () => {});
+  }
+  // Whatever hangs must not keep the process alive.
+  signal.addEventListener('abort', () => setTimeout(() => process.exit(once ? 1 : 0), END_MS).unref());
+  const openFeed = () => (feed === undefined ? childFeed(data) : socketFeed(feed));
+  const runDir = runDirectory(process.env, data.path);
+  const headquarters = new NatsLog(connector, box, (sentence) => say(`courtd: ${sentence}`));
+  const options = { box, url: connector.shown, once, runDir, signal, onChange: tell };
+  return new Shipper(openFeed, headquarters, options).run();
+}
+
+async function shipToCopy(
+  data: DataOption['data'],
+  settings: ShipSettings,
+  once: boolean,
+  signal: AbortSignal,
+): Promise<ShipReport> {
+  const { shipCopy } = await import('../../fleet/copy/shipCopy.ts');
+  await becomeOwnerOf(data);
+  const onLeftOut = (sentence: string) => say(`courtd: ${sentence}`);
+  return shipCopy(data, settings, { once, signal, onChange: tell, onLeftOut });
+}
+
+function tell({ state, url, error, shipped_seq }: ShipReport): void {
+  const upTo = shipped_seq === null ? '' : `, shipped up to seq ${shipped_seq}`;
+  say(`courtd: ${state}: ${error ?? `${url}${upTo}.`}`);
+}
+
+/** `courtd ship --new-epoch`: prints the name of the epoch. */
+async function beginNewEpoch(data: DataOption['data']): Promise<void> {
+  await becomeOwnerOf(data);
+  const report = readReport(runDirectory(process.env, data.path));
+  await withDatabase({ data }, (db) => {
+    db.transaction(() => beginEpoch(db, knownShipped(report, readEpochs(db)) ?? 0)).immediate();
+    printData(`${readEpochs(db).at(-1)!.name}\n`);
+  });
+  say(
+    'courtd: this box ships a log of its own from now on. Start the shipper again: "sudo systemctl restart courtd-ship".',
+  );
+}
