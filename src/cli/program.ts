@@ -20,12 +20,9 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
   'Every day:': {
     status: ['show how the box is: problems, then every camera', () => import('./verbs/status.ts')],
     tail: ['show events as they arrive', () => import('./verbs/tail.ts')],
-    session: ['list the sessions, or show one', old(() => import('./session/sessionCommand.ts'))],
-    event: ['show every revision of one event', old(() => import('./event.ts'))],
-    export: [
-      'export sessions as CSV, NDJSON, XLSX or Parquet',
-      old(() => import('./export/exportCommand.ts')),
-    ],
+    session: ['list the sessions, or show one', () => import('./verbs/session.ts')],
+    event: ['show every revision of one event', () => import('./verbs/event.ts')],
+    export: ['export sessions as CSV, NDJSON, XLSX or Parquet', () => import('./verbs/export.ts')],
     report: ['write a report of a session as one HTML page', () => import('./verbs/report.ts')],
   },
   'Set up:': {
@@ -39,10 +36,7 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
   },
   'When something was rejected:': {
     rejections: ['show rejected requests, and get their events back', () => import('./verbs/rejections.ts')],
-    conflicts: [
-      'show events that came again with other content',
-      old(() => import('./conflicts/conflictsCommand.ts')),
-    ],
+    conflicts: ['show events that came again with other content', () => import('./verbs/conflicts.ts')],
     import: ['store the events of files', () => import('./verbs/import.ts')],
   },
   'Players:': {
@@ -61,19 +55,6 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
     conformance: ['test the camera that sends to it', () => import('./verbs/conformance.ts')],
   },
 };
-
-/** A verb that is not yet one file: its `addX` adds a command to a program. @param needsAll is true if it looks at the other verbs. */
-function old(load: () => Promise<object>, needsAll = false): Verb[1] {
-  return async () => {
-    const [add] = Object.values(await load());
-    return {
-      define: async (command, loadAll) => {
-        if (needsAll) await loadAll();
-        add(Object.create(command.parent, { command: { value: () => command } }));
-      },
-    };
-  };
-}
 
 const notLoaded = new WeakMap<Command, Verb[1]>();
 

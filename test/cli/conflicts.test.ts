@@ -65,10 +65,7 @@ t.test('a conflict whose copy an erasure took is told as that, and not as an old
   db.close();
   t.match(await besideDaemon(t, data, 'player', 'erase', 'anna-17', '--yes'), { status: 0 });
   const { stderr } = await courtd(['conflicts', '--data', data]);
-  t.equal(
-    stderr,
-    '1 conflict has no copy any more: it went with an erasure, with a prune or for newer ones.\n',
-  );
+  t.match(stderr, /^1 conflict has no copy any more: .*erasure/);
 });
 
 t.test('beside each other: only the fields that differ, digit for digit, long ones below each other', (t) => {

@@ -85,13 +85,3 @@ t.test('XLSX: the same, and neither a verdict of null nor a speed of text is cou
   const bounces = sheetsOf(unzip(await exported('bounces', 'xlsx')));
   t.strictSame([summaryOf(bounces, 'Bounces in'), summaryOf(bounces, 'Bounces out')], [1, 1]);
 });
-
-t.test('the report is made, and names a player by the text of what was sent', async (t) => {
-  for (const session of ['BALL_HIT', 'BALL_SPEED', 'PLAYER_POSITION', 'bounces']) {
-    const file = path.join(folder, `${session}.html`);
-    const { status, stderr } = await daemon.command('report', session, '-o', file);
-    t.equal(status, 0, stderr);
-  }
-  const page = fs.readFileSync(path.join(folder, 'PLAYER_POSITION.html'), 'utf8');
-  t.match(page, />7\.50</, 'the one position that has a place is that of player 7.50');
-});

@@ -1,29 +1,27 @@
 import type { Command } from 'commander';
-import { OperatorError } from '../base/operatorError.ts';
-import { isoTime } from '../base/units.ts';
-import { eventToJson } from '../protocol/event.ts';
-import type { DataOption } from '../store/open/withDatabase.ts';
-import { json } from './options/optionParsers.ts';
-import { type JsonOption, printData, printPairs, printText } from './terminal/output.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { isoTime } from '../../base/units.ts';
+import { eventToJson } from '../../protocol/event.ts';
+import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
+import { Damage } from '../../store/read/damage.ts';
+import { findRevisions } from '../../store/read/eventRevisions.ts';
+import { sessionId as assertSession } from '../../store/read/sessions.ts';
+import { json } from '../options/optionParsers.ts';
+import { type JsonOption, printData, printPairs, printText } from '../terminal/output.ts';
 
-export function addEvent(program: Command): void {
-  const event = program.command('event').description('single events');
-  event
+export function define(command: Command): void {
+  command
     .command('show')
     .description('show every revision of one event')
     .argument('<session>', 'the session_id')
     .argument('<event>', 'the event_id')
     .addOption(json())
     .addHelpText('after', '\nExample:\n  courtd event show match-17 bounce-0042')
-    .action(async (session, id, _options, command) => show(session, id, command.optsWithGlobals()));
+    .action((session, id, _options, command) => show(session, id, command.optsWithGlobals()));
 }
 
 /** `courtd event show S EVENT_ID`: every stored revision. */
 async function show(sessionId: string, eventId: string, options: DataOption & JsonOption): Promise<void> {
-  const { withDatabase } = await import('../store/open/withDatabase.ts');
-  const { Damage } = await import('../store/read/damage.ts');
-  const { findRevisions } = await import('../store/read/eventRevisions.ts');
-  const { sessionId: assertSession } = await import('../store/read/sessions.ts');
   const damage = new Damage();
   const revisions = await withDatabase(options, (db) => {
     assertSession(db, sessionId);

@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { isoTime } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import { eventToJson } from '../../protocol/event.ts';
@@ -5,11 +6,29 @@ import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts'
 import { countConflicts, readConflicts, type StoredConflict } from '../../store/read/conflicts.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { sessionId } from '../../store/read/sessions.ts';
+import { json } from '../options/optionParsers.ts';
 import { type JsonOption, say, stdoutSink } from '../terminal/output.ts';
 import { sideBySide } from '../terminal/sideBySide.ts';
 
-/** `courtd conflicts [SESSION]`: events that were sent again with different content, the newest first. */
-export async function conflicts(
+const HELP = `
+The first version of an event stays stored. It comes again with different
+content if a camera does not raise its revision, or if two cameras use the same
+event_id. The latest version is kept for the newest 1,000 conflicts.
+
+Example:
+  courtd conflicts --json | jq -r '.[] | "\\(.source) \\(.times)"'`;
+
+export function define(command: Command): void {
+  command
+    .description('show events that came again with different content: the stored version beside the latest')
+    .argument('[session]', 'only those of this session_id')
+    .addOption(json())
+    .addHelpText('after', HELP)
+    .action((session, _options, command) => conflicts(session, command.optsWithGlobals()));
+}
+
+/** Prints the newest conflicts first. */
+async function conflicts(
   session: string | undefined,
   { json: isJson, ...options }: DataOption & JsonOption,
 ): Promise<void> {
@@ -31,8 +50,8 @@ export async function conflicts(
   if (all > shown)
     say(
       all - shown === 1
-        ? '1 conflict has no copy any more: it went with an erasure, with a prune or for newer ones.'
-        : `${all - shown} conflicts have no copy any more: they went with an erasure, with a prune or for newer ones.`,
+        ? '1 conflict has no copy any more: an erasure, a prune or newer conflicts deleted it.'
+        : `${all - shown} conflicts have no copy any more: an erasure, a prune or newer conflicts deleted them.`,
     );
   else if (all === 0 && !isJson) say('No event was sent again with different content.');
   damage.assertNone();

@@ -1,9 +1,20 @@
 import { type Command, Option } from 'commander';
+import { fileSink } from '../../base/fileSink.ts';
+import { OperatorError } from '../../base/operatorError.ts';
 import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
-import type { ExportOptions } from '../../session/export/writeSession.ts';
+import { DICTIONARY, dictionaryEntries } from '../../session/export/columns.ts';
+import { BINARY_FORMATS } from '../../session/export/eventWriter.ts';
+import { exportMany } from '../../session/export/exportMany.ts';
+import { type ExportOptions, writeSession } from '../../session/export/writeSession.ts';
+import { withDatabase } from '../../store/open/withDatabase.ts';
+import { Damage } from '../../store/read/damage.ts';
+import { summarizeSession } from '../../store/read/sessions.ts';
 import { notEmpty } from '../options/optionParsers.ts';
 import { type Day, parseDay, parseTime, TIMES_HELP } from '../options/times.ts';
-import { type JsonOption, Progress } from '../terminal/output.ts';
+import { type JsonOption, Progress, printJson, printTable, say, stdoutSink } from '../terminal/output.ts';
+
+/** The most courts or types that a message lists. */
+const NAMES_LISTED = 10;
 
 interface CommandOptions extends ExportOptions, JsonOption {
   readonly since?: bigint;
@@ -26,10 +37,9 @@ Examples:
   courtd export match-17 --format xlsx -o match-17.xlsx
   courtd export --day 2026-03-14 --format parquet -o lake/`;
 
-export function addExport(program: Command): void {
+export function define(command: Command): void {
   const time = (flags: string, description: string) => new Option(flags, description).argParser(parseTime);
-  program
-    .command('export')
+  command
     .description('export one session in order of eot, or every session that received events in some time')
     .argument('[session]', 'the session_id')
     .addOption(
@@ -69,10 +79,9 @@ export function addExport(program: Command): void {
       const options = command.optsWithGlobals<CommandOptions>();
       const misuse = misuseOf(session, options);
       if (misuse !== undefined) command.error(`error: ${misuse}`, { exitCode: 2 });
-      if (options.describe === true) return (await import('./export.ts')).describe(options);
-      if (session !== undefined) return (await import('./export.ts')).exportSession(session, options);
+      if (options.describe === true) return describe(options);
+      if (session !== undefined) return exportSession(session, options);
       const { since = options.day!.fromNs, until = options.day?.toNs, output = '' } = options;
-      const { exportMany } = await import('../../session/export/exportMany.ts');
       return exportMany({ ...options, since, until, output }, new Progress());
     });
 }
@@ -94,4 +103,43 @@ function misuseOf(session: string | undefined, options: CommandOptions): string 
   const isEmpty = (begin?: bigint, end?: bigint) => begin !== undefined && end !== undefined && begin > end;
   if (isEmpty(from, to)) return '--to must not be earlier than --from.';
   return isEmpty(since, until) ? '--until must not be earlier than --since.' : undefined;
+}
+
+/** `courtd export SESSION` */
+async function exportSession(
+  name: string,
+  { output, ...options }: ExportOptions & { readonly output?: string },
+): Promise<void> {
+  const { format } = options;
+  if (output === undefined && process.stdout.isTTY && BINARY_FORMATS.includes(format))
+    throw new OperatorError(
+      `A terminal cannot show ${format}. Name a file with -o, such as -o match.${format}.`,
+    );
+  const damage = new Damage();
+  const destination =
+    output === undefined ? { open: stdoutSink } : { file: output, open: () => fileSink(output) };
+  const events = await writeSession(name, options, damage, destination, new Progress());
+  damage.assertNone();
+  if (events !== 0) return;
+  // A court is easily misspelt, and a time given in the wrong time zone.
+  const session = await withDatabase(options, (db) => summarizeSession(db, name));
+  const { by_court, by_type, first_eot, last_eot } = session;
+  say(
+    `No event matched. Session ${JSON.stringify(name)} has the courts ${listed(by_court)}, the types ${listed(by_type)}, and events from ${first_eot} to ${last_eot}.`,
+  );
+}
+
+function listed(counts: Readonly<Record<string, number>>): string {
+  const names = Object.keys(counts);
+  const rest = names.length - NAMES_LISTED;
+  return `${names.slice(0, NAMES_LISTED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
+/** `courtd export --describe`: the data dictionary. Needs no database. */
+function describe({ json }: JsonOption): void {
+  if (json === true) return printJson(dictionaryEntries());
+  printTable(
+    ['column', 'unit', 'from', 'meaning'],
+    DICTIONARY.map(({ name, unit, from, meaning }) => [name, unit ?? '', from, meaning]),
+  );
 }
