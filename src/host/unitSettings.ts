@@ -1,9 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { DataDirectory } from '../base/dataDirectory.ts';
-import { MIN_FREE_BYTES } from '../base/limits.ts';
 import { asCaller } from '../base/processIdentity.ts';
-import { bytesOf } from '../base/units.ts';
 import { readVariables, showUnits, type UnitProperties } from './systemdUnits.ts';
 
 export const SERVICE = 'courtd.service';
@@ -62,11 +60,6 @@ export function filesOf({ EnvironmentFiles = '' }: UnitProperties): string[] {
 /** @param settings those of courtd.service. @returns whether this is its data directory. */
 function servesData({ COURTD_DATA = UNIT_DATA }: Record<string, string>, data: DataDirectory): boolean {
   return realPath(COURTD_DATA) === realPath(data.path);
-}
-
-/** @returns COURTD_MIN_FREE in bytes: its default where it is not set, or wrong, which is the configuration's to tell. */
-export function minFreeOf({ COURTD_MIN_FREE }: Readonly<Record<string, string>>): number {
-  return bytesOf(COURTD_MIN_FREE ?? '') ?? MIN_FREE_BYTES;
 }
 
 /** @returns those that are courtd's, and not empty. */

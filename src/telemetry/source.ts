@@ -60,8 +60,6 @@ export interface SourceGauges {
   readonly clockOffsetS: number | null;
   /** Events stored since the daemon started. */
   readonly events: number;
-  /** Events that had an odd payload field, since then. */
-  readonly oddEvents: number;
 }
 
 export class Court {
@@ -93,7 +91,6 @@ export class Source implements Rhythm {
   readonly lateness = new Lateness();
   readonly #pauses = new Pauses();
   #events = 0;
-  #oddEvents = 0;
   /** By name: odd payload fields are few, as many as fields times kinds of values. */
   readonly #faults = new Map<string, Fault>();
   /** When an event last came whose eot is within a day of its receipt. */
@@ -194,13 +191,14 @@ export class Source implements Rhythm {
     let live = 0;
     for (let i = begin; i < end; i++) {
       const { eotNs, odd } = events[i]!;
-      if (odd !== undefined) this.#wasOdd(odd, now);
+      for (const field of odd ?? []) this.#wrong(field, now);
       const lateMs = receivedMs - Number(eotNs) / 1e6;
-      if (Math.abs(lateMs) > DAY_MS) this.#wrong(ODD_TIME, now);
+      const isOdd = Math.abs(lateMs) > DAY_MS;
+      if (isOdd) this.#wrong(ODD_TIME, now);
       else this.#rightTimeAt = now;
       if (lateMs < leastMs) leastMs = lateMs;
       if (lateMs <= liveUpToMs) live++;
-      if ((i - begin) % stride === 0) this.lateness.add(lateMs);
+      if ((i - begin) % stride === 0 && !isOdd) this.lateness.add(lateMs);
     }
     this.lateness.noteLeast(now, leastMs, live);
   }
@@ -217,11 +215,6 @@ export class Source implements Rhythm {
 
   wasInConflict(now: number): void {
     this.#wrong(CONFLICT, now);
-  }
-
-  #wasOdd(fields: readonly string[], now: number): void {
-    this.#oddEvents++;
-    for (const field of fields) this.#wrong(field, now);
   }
 
   #wrong(name: string, at: number, events = 1): void {
@@ -245,7 +238,6 @@ export class Source implements Rhythm {
       quietS: this.moments > 0 ? (now - this.lastAt) / 1_000 : null,
       clockOffsetS: seconds(this.lateness.clockOffsetMs(now)),
       events: this.#events,
-      oddEvents: this.#oddEvents,
     };
   }
 

@@ -113,7 +113,6 @@ t.test('200 cameras have series of their own, and no more', (t) => {
     quietS: 3,
     clockOffsetS: null,
     events: 1,
-    oddEvents: 0,
   };
   const sources = Array.from({ length: 250 }, (_, i) => ({ ...source, source: `cam-${i}` }));
   const histogram = new Histogram([1]);

@@ -45,6 +45,8 @@ function boxLines({ daemon, store, copy, ship, tokens, rates }: Status, nowMs: n
   const number = (count: number | null) => count?.toLocaleString('en') ?? '-';
   const bytes = (count: number | null) => (count === null ? '-' : bytesFor(count));
   const since = daemon.started_at === null ? '-' : span((nowMs - Date.parse(daemon.started_at)) / 1_000);
+  const backup =
+    store.last_backup_at === null ? 'no backup' : `last backup ${shortAgo(store.last_backup_at, nowMs)} ago`;
   const days = store.days_left === null ? '' : ` for ${counted(store.days_left, 'day')}`;
   return [
     daemon.listening === null
@@ -53,8 +55,8 @@ function boxLines({ daemon, store, copy, ship, tokens, rates }: Status, nowMs: n
         `tokens ${number(tokens.active)} active, ${number(tokens.retiring)} retiring`,
     `events  ${number(rates.events_last_minute)}/min, ${number(rates.events_last_hour)}/h, ${number(rates.events_last_day)}/day, ` +
       `rejected ${number(rates.refused_last_minute)} of ${number(rates.requests_last_minute)} requests/min`,
-    `store   ${bytes(store.free_bytes)} free${days}, last backup ${shortAgo(store.last_backup_at, nowMs)} ago, ` +
-      `${number(store.events)} events, ${number(store.sessions)} sessions, ${bytes(store.bytes)} with WAL`,
+    `store   ${bytes(store.free_bytes)} free${days}, ${backup}, ${number(store.events)} events, ` +
+      `${number(store.sessions)} sessions, ${bytes(store.bytes)} with WAL`,
     ...(copy === null ? [] : [`copy    ${copy.place}, ${number(copy.behind_events)} events behind`]),
     ...(ship === null
       ? []
@@ -100,18 +102,28 @@ const COLUMNS: readonly Column[] = [
   { heading: 'CLIENT', width: 15, isText: true, text: ({ client }) => client ?? '-' },
 ];
 
+/** The state and the names are shown on any width. */
+const NAMED = 4;
+
 /** Sources that a person should look at come first. */
 function sourceLines(sources: readonly Source[], canvas: Canvas, nowMs: number): string[] {
   if (sources.length === 0) return ['No source is known.'];
+  const shown = [...COLUMNS];
+  const width = () => shown.reduce((sum, column) => sum + column.width + 2, -2);
+  while (shown.length > NAMED && width() > (canvas.columns ?? width())) shown.pop();
   const alarms = (source: Source) => COLUMNS.filter((column) => column.isAlarm?.(source)).length;
   const cell = ({ width, isText }: Column, text: string) => padded(cut(visible(text), width), width, !isText);
-  const line = (cells: readonly string[]) => fit(cells.join('  ').trimEnd(), canvas);
+  const line = (text: (column: Column) => string) => {
+    const cells = shown.map((column) => cell(column, text(column)));
+    return fit(cells.join('  ').trimEnd(), canvas);
+  };
+  const headings = line(({ heading }) => heading);
   return [
-    styled(line(COLUMNS.map((column) => cell(column, column.heading))), 'bold', canvas),
+    styled(headings, 'bold', canvas),
     ...[...sources]
       .sort((a, b) => alarms(b) - alarms(a))
       .map((source) => {
-        const text = line(COLUMNS.map((column) => cell(column, column.text(source, nowMs))));
+        const text = line((column) => column.text(source, nowMs));
         return styled(text, alarms(source) > 0 ? 'warn' : undefined, canvas);
       }),
   ];

@@ -1,12 +1,10 @@
 import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { counted } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import { askBox } from '../../control/controlClient.ts';
-import { statusWithoutDaemon } from '../../health/makeStatus.ts';
 import type { Status } from '../../health/status.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import { json } from '../options/optionParsers.ts';
@@ -52,8 +50,8 @@ async function status(options: StatusOptions): Promise<void> {
   const { data, brief, json, watch } = options;
   let box: Status;
   try {
-    box = await look(data);
-    for (; watch; box = await look(data)) {
+    box = await askBox(data);
+    for (; watch; box = await askBox(data)) {
       print(box, watch);
       await sleep(WATCH_MS);
     }
@@ -63,25 +61,12 @@ async function status(options: StatusOptions): Promise<void> {
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
     if (brief) return printBriefly('stopped', error.message);
-    if (!isMissing(data)) throw error;
+    if (fs.existsSync(data.file('database'))) throw error;
     say(`courtd: ${error.message}`);
     process.exitCode = 3;
     return;
   }
   if (!brief && box.state !== 'ok') process.exitCode = 1;
-}
-
-function look(data: DataDirectory): Promise<Status> {
-  return isMissing(data) ? statusWithoutDaemon(data, false) : askBox(data);
-}
-
-function isMissing(data: DataDirectory): boolean {
-  try {
-    fs.accessSync(data.file('database'));
-    return false;
-  } catch (error) {
-    return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
-  }
 }
 
 function print(box: Status, isWatching = false): void {

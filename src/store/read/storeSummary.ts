@@ -1,13 +1,8 @@
 import type { Database } from 'better-sqlite3';
-import { SOURCES_KNOWN } from '../../base/limits.ts';
 import { DAY_MS } from '../../base/units.ts';
-import { isTime } from '../layout/valueFault.ts';
-import { damage } from '../sqlite/errors.ts';
 
 /** The time span from which growth is extrapolated, at most and at least: a shorter one predicts nothing. */
 const GROWTH_MS = { most: 7 * DAY_MS, least: DAY_MS } as const;
-/** How far back sources are searched for among the newest events, in chunks of rows, and for how long at most. */
-const RECENT = { ms: 30 * DAY_MS, chunk: 5_000, lookMs: 200 } as const;
 
 /** What the sessions count. */
 export interface EventCounts {
@@ -77,39 +72,4 @@ function firstSince(
     else low = row.seq + 1;
   }
   return low;
-}
-
-export interface RecentSource {
-  readonly source: string;
-  readonly court: string;
-  /** When its last event was received, in milliseconds since 1970-01-01T00:00:00Z. */
-  readonly lastMs: number;
-}
-
-/** @returns the sources of the newest events, at most SOURCES_KNOWN: of the last month, or of as many events as RECENT.lookMs allows. */
-export function recentSources(db: Database, nowMs: number): RecentSource[] {
-  const chunk = db.prepare<[number, number], { origin: number; lastMs: number; seq: number }>(`
-    SELECT origin, max(received_ms) AS lastMs, min(seq) AS seq
-      FROM (SELECT seq, origin, received_ms FROM event WHERE seq < ? ORDER BY seq DESC LIMIT ?) GROUP BY origin`);
-  const lastOf = new Map<number, number>();
-  const until = performance.now() + RECENT.lookMs;
-  for (let before = Number.MAX_SAFE_INTEGER; performance.now() < until; ) {
-    const rows = chunk.all(before, RECENT.chunk);
-    if (rows.length === 0) break;
-    if (!rows.every(({ lastMs }) => isTime(lastMs))) throw damage('event');
-    for (const { origin, lastMs } of rows) lastOf.set(origin, Math.max(lastMs, lastOf.get(origin) ?? lastMs));
-    before = Math.min(...rows.map(({ seq }) => seq));
-    if (Math.max(...rows.map(({ lastMs }) => lastMs)) < nowMs - RECENT.ms) break;
-  }
-  const names = db.prepare<[number], { source: string; court: string }>(
-    'SELECT source, court FROM origin WHERE id = ?',
-  );
-  const found = new Map<string, RecentSource>();
-  for (const [origin, lastMs] of lastOf) {
-    const name = names.get(origin);
-    if (name === undefined || lastMs < nowMs - RECENT.ms) continue;
-    const key = JSON.stringify([name.court, name.source]);
-    if ((found.get(key)?.lastMs ?? 0) < lastMs) found.set(key, { ...name, lastMs });
-  }
-  return [...found.values()].sort((a, b) => b.lastMs - a.lastMs).slice(0, SOURCES_KNOWN);
 }

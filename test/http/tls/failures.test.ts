@@ -86,7 +86,7 @@ t.test('plain HTTP, an old version, a certificate that is refused: by address, a
   }
   const { stdout } = await daemon.command('metrics');
   t.match(stdout, 'courtd_tls_handshake_failures_total 3\n');
-  t.match(stdout, 'courtd_source_problems{code="tls_handshakes"} 3\n');
+  t.match(stdout, 'courtd_problem{code="tls_handshakes",level="warn"} 3\n');
 });
 
 t.test('who goes away in the middle is told at the third time; who only tries the port, never', async (t) => {
