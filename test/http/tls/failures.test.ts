@@ -75,9 +75,9 @@ t.test('plain HTTP, an old version, a certificate that is refused: by address, a
   }
   const messages = await told(t);
   for (const expected of [
-    /^127\.0\.7\.21: .* once, .*HTTP_REQUEST/,
-    /^127\.0\.7\.22: .* once, .*UNKNOWN_CA/,
-    /^127\.0\.7\.23: .* once, .*UNSUPPORTED_PROTOCOL/,
+    /^127\.0\.7\.21: .* 1 time, .*HTTP_REQUEST/,
+    /^127\.0\.7\.22: .* 1 time, .*UNKNOWN_CA/,
+    /^127\.0\.7\.23: .* 1 time, .*UNSUPPORTED_PROTOCOL/,
   ]) {
     t.ok(
       messages.some((message) => expected.test(message)),
