@@ -7,8 +7,8 @@ import { Problem } from '../protocol/errors.ts';
 import { type Arrival, type CourtEvent, eventToJson } from '../protocol/event.ts';
 import { ReplacedDatabase } from './backup/replacedDatabase.ts';
 import type { Restored } from './backup/restore.ts';
-import { unattended } from './stoppedStore.ts';
-import { Store } from './store.ts';
+import { explain } from './open/openErrors.ts';
+import { Store, type StoreEvents, UNLOGGED } from './store.ts';
 
 /** What has been taken over from a replaced database. */
 export interface Salvaged {
@@ -94,4 +94,17 @@ async function append(store: Store, events: readonly CourtEvent[]) {
       throw new OperatorError(`Not everything was salvaged: ${why}.`);
     }
   }
+}
+
+/**
+ * Once the disk has failed the process ends, and the database is not closed, because what it would still write cannot be trusted
+ * (ARCHITECTURE.md#a-failed-fsync-is-final).
+ */
+function unattended(directory: DataDirectory, failed: (why: string) => void): StoreEvents {
+  const fatal = (error: unknown) => {
+    const reason = explain(error, directory);
+    failed(reason instanceof Error ? reason.message : String(reason));
+    process.exit(1);
+  };
+  return { ...UNLOGGED, fatal };
 }

@@ -10,7 +10,6 @@ import { keepReserve } from './directory/diskReserve.ts';
 import { watchFiles } from './directory/fileMonitor.ts';
 import { lacksDatabase, noteNewDatabase } from './directory/newDatabase.ts';
 import { type Erased, type EraseProgress, type ErasureRequest, erasePlayer } from './erasure/erase.ts';
-import { ErasureTally } from './erasure/eraseEvents.ts';
 import { SCHEMA_VERSION } from './layout/schema.ts';
 import { sessionCounter } from './layout/sessionCounter.ts';
 import {
@@ -30,7 +29,7 @@ import {
 } from './rejections/storedRejections.ts';
 import type { PruneSelection } from './retention/expiredEvents.ts';
 import type { StepWriter } from './retention/pacedSteps.ts';
-import { type Pruned, type PruneProgress, PruneTally, pruneEvents } from './retention/prune.ts';
+import { type Pruned, type PruneProgress, pruneEvents } from './retention/prune.ts';
 import {
   readSources,
   type SourceChanges,
@@ -204,26 +203,15 @@ export class Store {
   /**
    * Deletes events, as steps of the writer.
    * @param signal ends it at its next pause, with an AbortError.
-   * @param tally counts what is deleted, also where it does not come to the end.
    * @throws {OperatorError} where another one or an erasure is running, the disk is full and stays so, or the database fails.
    */
-  prune(
-    selection: PruneSelection,
-    on: PruneProgress,
-    signal?: AbortSignal,
-    tally = new PruneTally(),
-  ): Promise<Pruned> {
-    return this.#alone('prune', signal, (context) => pruneEvents({ ...context, on, tally }, selection));
+  prune(selection: PruneSelection, on: PruneProgress, signal?: AbortSignal): Promise<Pruned> {
+    return this.#alone('prune', signal, (context) => pruneEvents({ ...context, on }, selection));
   }
 
-  /** Erases a player, as steps of the writer. @param signal and tally as for `prune`. @throws {OperatorError} as `prune`. */
-  erase(
-    request: ErasureRequest,
-    on: EraseProgress,
-    signal?: AbortSignal,
-    tally = new ErasureTally(),
-  ): Promise<Erased> {
-    return this.#alone('player erase', signal, (context) => erasePlayer({ ...context, on, tally }, request));
+  /** Erases a player, as steps of the writer. @param signal as for `prune`. @throws {OperatorError} as `prune`. */
+  erase(request: ErasureRequest, on: EraseProgress, signal?: AbortSignal): Promise<Erased> {
+    return this.#alone('player erase', signal, (context) => erasePlayer({ ...context, on }, request));
   }
 
   /** Runs steps of the writer that take a while, one such work at a time. */

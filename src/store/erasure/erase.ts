@@ -45,8 +45,6 @@ interface EraseContext {
   readonly db: Database;
   readonly writer: StepWriter;
   readonly on: EraseProgress;
-  /** Where it goes on, and how far it comes. */
-  readonly tally?: ErasureTally;
   /** Ends it at its next pause, with an AbortError. */
   readonly signal?: AbortSignal;
 }
@@ -56,7 +54,8 @@ interface EraseContext {
  * @throws {SqliteError} where the database stays locked, or the disk stays full.
  */
 export async function erasePlayer(context: EraseContext, request: ErasureRequest): Promise<Erased> {
-  const { db, writer, tally = new ErasureTally() } = context;
+  const { db, writer } = context;
+  const tally = new ErasureTally();
   const { player, beforeNs, nowMs } = request;
   const entry = erasureOf(db, player, beforeNs ?? BigInt(nowMs) * NS_PER_MS, nowMs);
   const eraser = new Eraser(context, tally);

@@ -24,23 +24,13 @@ export interface Pruned {
   readonly records: OldRecords;
 }
 
-/** What has been deleted so far, by a prune that may be continued. */
-export class PruneTally {
+/** What has been deleted so far. */
+class PruneTally {
   readonly sessions = new Set<number>();
   readonly #records: OldRecords[] = [];
-  #otherSessions = 0;
   events = 0;
   bytes = 0;
   held = 0;
-
-  /** Adds what another prune has deleted. */
-  add({ events, sessions, bytes, held, records }: Pruned): void {
-    this.events += events;
-    this.#otherSessions += sessions;
-    this.bytes += bytes;
-    this.held = held;
-    this.addRecords(records);
-  }
 
   addRecords(records: OldRecords): void {
     this.#records.push(records);
@@ -53,7 +43,7 @@ export class PruneTally {
       databases: this.#records.flatMap(({ databases }) => databases),
     };
     const { events, bytes, held } = this;
-    return { events, sessions: this.sessions.size + this.#otherSessions, bytes, held, records };
+    return { events, sessions: this.sessions.size, bytes, held, records };
   }
 }
 
@@ -68,8 +58,6 @@ interface PruneContext {
   readonly db: Database;
   readonly writer: StepWriter;
   readonly on: PruneProgress;
-  /** Counts what is deleted, also where the prune does not come to the end. */
-  readonly tally?: PruneTally;
   /** Ends it at its next pause, with an AbortError. */
   readonly signal?: AbortSignal;
 }
@@ -154,10 +142,9 @@ class Pruner {
   readonly #on: PruneProgress;
   readonly #writer: StepWriter;
   readonly #steps: PacedSteps;
-  readonly tally: PruneTally;
+  readonly tally = new PruneTally();
 
-  constructor({ db, writer, on, signal, tally = new PruneTally() }: PruneContext) {
-    this.tally = tally;
+  constructor({ db, writer, on, signal }: PruneContext) {
     this.#db = db;
     this.#on = on;
     this.#writer = writer;
