@@ -65,7 +65,7 @@ t.test('a file for support: no token that ever was, no payload, no key', async (
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('-----'));
   for (const line of [...pem, 'PRIVATE KEY']) t.notOk(text.includes(line), 'the key');
-  for (const title of ['versions', 'settings', 'check', 'status', 'rejections', 'files', 'log'])
+  for (const title of ['versions', 'settings', 'check', 'status', 'rejections', 'log'])
     t.match(text, `== ${title} ==\n`);
   for (const expected of [
     /^courtd \d/m,
@@ -78,7 +78,7 @@ t.test('a file for support: no token that ever was, no payload, no key', async (
     /^.{24} [\da-f-]{13} 400 invalid_event 127\.0\.0\.1, camera-1 on court-1, events 1$/m,
     /^.{24} [\da-f-]{13} 401 unauthorized 127\.0\.0\.1, - on -, events -$/m,
     /^.{24} [\da-f-]{13} 400 invalid_event 127\.0\.0\.1, \(token removed\) on \(removed\), events 1$/m,
-    /^!! {2}The daemon does not run: no event is taken\.$/m,
+    /^!! {2}The daemon does not run/m,
     /"msg":"refused"/,
     /"msg":"listening"/,
     'at append (file:///x.ts:1:2)',
@@ -93,7 +93,7 @@ t.test(
     const daemon = await Daemon.start(t);
     for (let i = 0; i < 3; i++) await daemon.post(event({ payload: { x_ft: 'payload-six' } }));
     const { stdout } = await new FakeSystemd(t).courtd(['support', '--data', daemon.data]);
-    t.match(stdout, /^ ! {2}camera-1 on court-1: refused 3 times, last \d+ s ago\.\s*$/m);
+    t.match(stdout, /^ ! {2}camera-1 on court-1: 3 requests .*\(invalid_event\)/m);
     t.match(
       stdout,
       /== rejections ==\n(?:.+\n)*.+ 400 invalid_event 127\.0\.0\.1, camera-1 on court-1, events 1\n/,
@@ -115,5 +115,5 @@ t.test('without a journal it says so, without a database it fails and writes not
   await courtd(['token', 'rotate', '--data', data]);
   const { status, stdout } = await new FakeSystemd(t).courtd(['support', '--data', data]);
   t.equal(status, 0);
-  t.match(stdout, /== log ==\nThe journal cannot be read, or there is none\.\n$/);
+  t.match(stdout, /== log ==\nThe journal cannot be read\.\n$/);
 });
