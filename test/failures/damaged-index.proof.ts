@@ -10,8 +10,7 @@ import { Committer, court, scratch } from '../harness/scratchStore.ts';
 
 /** A page that an event must be written to is damaged: of an index, or of a table beside the events. */
 
-const TOLD =
-  'Part of the database is damaged: requests that need it are refused, and what is read of it may be incomplete.';
+const TOLD = 'Part of the database is damaged. Requests that need that part are answered with 503.';
 
 t.test('the list of copies with different content: such a copy is refused, each time', async (t) => {
   const first = await Daemon.start(t);

@@ -11,8 +11,7 @@ import { Committer, court, scratch } from '../harness/scratchStore.ts';
 /** A page of old events is damaged, and a camera sends one of them again. */
 
 const PAGE_BYTES = 4096;
-const TOLD =
-  'Part of the database is damaged: requests that need it are refused, and what is read of it may be incomplete.';
+const TOLD = 'Part of the database is damaged. Requests that need that part are answered with 503.';
 
 /** Overwrites a page in the middle of the events, with the daemon stopped. @returns the event_ids that it held. */
 function damage(file: string): string[] {
