@@ -86,11 +86,10 @@ export async function shippingOf(
   { data, runDir }: Pick<ServeOptions, 'data' | 'runDir'>,
 ): Promise<ShipView | undefined> {
   try {
-    return viewShip(
-      data,
-      (shippedOf) => store.look((db) => readShipLag(db, shippedOf, SHIP_SEQS_COUNTED)),
-      runDir,
-    );
+    return viewShip(data, (shippedOf) => store.look((db) => readShipLag(db, shippedOf, SHIP_SEQS_COUNTED)), {
+      ...process.env,
+      ...(runDir && { COURTD_RUN_DIR: runDir }),
+    });
   } catch {
     return undefined;
   }

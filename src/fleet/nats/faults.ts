@@ -39,7 +39,6 @@ const NETWORK: Readonly<Record<string, string>> = {
   ECONNRESET: 'the connection was cut',
   ENOTFOUND: 'no such name exists',
   EAI_AGAIN: 'the name cannot be looked up now',
-  EHOSTUNREACH: 'there is no route to that machine',
   ETIMEDOUT: 'there was no answer',
   EPERM: 'this machine does not let the connection out',
 };

@@ -10,14 +10,14 @@ export function readShipView(directory: DataDirectory, db: Database): ShipView {
   return viewShip(directory, (shippedOf) => readShipLag(db, shippedOf));
 }
 
-/** The same, if the database is open already. @param readLag reads what readShipLag returns. */
+/** @param readLag reads what readShipLag returns. */
 export function viewShip(
   directory: DataDirectory,
   readLag: (shippedOf: ShippedOf) => Lag,
-  runDir = runDirectory(process.env, directory.path),
+  env = process.env,
 ): ShipView {
-  const { COURTD_SHIP_URL: url, COURTD_SHIP_BOX: box } = process.env;
-  const report = readReport(runDir);
+  const { COURTD_SHIP_URL: url, COURTD_SHIP_BOX: box } = env;
+  const report = readReport(runDirectory(env, directory.path));
   const isSetUp = report !== undefined || url !== undefined;
   const { epochs, newestSeq, behind, erasedMs } = readLag((all) =>
     isSetUp ? (knownShipped(report, all) ?? 0) : undefined,

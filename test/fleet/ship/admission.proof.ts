@@ -27,7 +27,7 @@ t.test(
     const authenticator = credsAuthenticator(fs.readFileSync(all));
     const hq = await Headquarters.connect(t, servers.url, { authenticator });
     t.match(await courtd(['fleet', 'init', servers.url, '--creds', all]), { status: 0 });
-    t.match(await courtd(['fleet', 'init', servers.url]), { status: 1, stderr: /refuses this user/ });
+    t.match(await courtd(['fleet', 'init', servers.url]), { status: 1, stderr: /rejects the user/ });
     const old = credentials.issue('venue-7', permissionsOf('venue-7'));
     fs.writeFileSync(file, old.creds);
     const env = { COURTD_SHIP_URL: servers.url, COURTD_SHIP_BOX: 'venue-7', COURTD_SHIP_CREDS: file };
@@ -54,13 +54,13 @@ t.test(
     const other = new Box(t, box.data, { ...env, COURTD_SHIP_BOX: 'venue-8' });
     const stranger = other.ship();
     await stranger.state('refused');
-    t.match(await other.status(), { state: 'refused', error: /permissions of the fleet guide/ });
+    t.match(await other.status(), { state: 'refused', error: /permissions of FLEET.md/ });
     t.equal(await stranger.stop(), 0);
     t.strictSame(await hq.messages('venue-8'), [], "another box's subject is refused");
     fs.writeFileSync(file, 'no credentials');
     const wrong = box.ship();
     await wrong.state('refused');
-    t.match(await box.status(), { error: /does not hold NATS credentials/ });
+    t.match(await box.status(), { error: /holds no NATS credentials/ });
   },
 );
 
@@ -77,11 +77,8 @@ t.test('TLS: the authority that is named, the name that is in the URL', { skip }
   box.put(...events(10));
   const as = (changes: Record<string, string>) => new Box(t, box.data, { ...env, ...changes }).ship();
   for (const [changes, sentence] of [
-    [
-      { COURTD_SHIP_URL: servers.url.replace('127.0.0.1', 'localhost') },
-      /is for another name.*COURTD_SHIP_URL/,
-    ],
-    [{ COURTD_SHIP_CA: '' }, /not signed by an authority that this box trusts.*COURTD_SHIP_CA/],
+    [{ COURTD_SHIP_URL: servers.url.replace('127.0.0.1', 'localhost') }, /is for another name/],
+    [{ COURTD_SHIP_CA: '' }, /not signed by an authority .*COURTD_SHIP_CA/],
   ] as const) {
     const refused = as(changes);
     await refused.state('refused');
@@ -103,6 +100,6 @@ t.test('a certificate that has expired is refused, with a look at the clock', { 
   box.put(...events(3));
   const shipper = box.ship();
   const { error } = await shipper.state('refused');
-  t.match(error, /certificate of .* is not valid at this time: look at the clock/);
+  t.match(error, /certificate of .* is not valid at this time\. Check the clock/);
   t.equal(await shipper.stop(), 0);
 });

@@ -2,8 +2,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
+import { viewShip } from '../../../src/fleet/ship/view.ts';
+import type { ShipView } from '../../../src/health/shipStatus.ts';
 import type { WireEvent } from '../../../src/protocol/eventSchema.ts';
 import { openDatabase } from '../../../src/store/open/openDatabase.ts';
+import { readShipLag } from '../../../src/store/read/shipLag.ts';
 import {
   BIN,
   type Cleanup,
@@ -70,11 +73,15 @@ export class Box {
     return stdout.trim();
   }
 
-  /** @returns `ship` of `status --json`. */
-  async status(): Promise<Record<string, unknown>> {
-    const { stdout, stderr } = await this.command('status', '--json');
-    if (stdout === '') throw new Error(stderr);
-    return JSON.parse(stdout).ship;
+  /** @returns `ship` of `status --json`, as the daemon has it. */
+  async status(): Promise<ShipView> {
+    const directory = new DataDirectory(this.data);
+    const db = openDatabase(directory);
+    try {
+      return viewShip(directory, (shippedOf) => readShipLag(db, shippedOf), this.env);
+    } finally {
+      db.close();
+    }
   }
 
   /** Removes what the shipper has reported, as a restart of the machine does. */
