@@ -20,7 +20,7 @@ const FILES = {
   reserve: 'courtd.reserve',
   /** When the box was last backed up (lastBackup.ts). */
   backupNote: 'courtd.backup',
-  /** Bodies of refused requests (refusedBodies.ts), with what SQLite makes beside it. */
+  /** Rejected requests (store/refused), with what SQLite makes beside it. */
   refused: 'refused.db',
   refusedWal: 'refused.db-wal',
   refusedShm: 'refused.db-shm',
@@ -80,7 +80,7 @@ export class DataDirectory {
     return fs.readdirSync(this.path).filter(isOwn).sort();
   }
 
-  /** @returns the paths of files of refused bodies that were damaged, and were set aside (store/rejections). @throws Node's error. */
+  /** @returns the paths of files of rejected requests that were damaged, and were set aside (store/refused). @throws Node's error. */
   damagedRefused(): string[] {
     const isOne = (name: string) => name.startsWith(`${FILES.refused}.damaged-`);
     return fs

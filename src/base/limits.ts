@@ -132,30 +132,27 @@ export const SOURCES_WRITE_MS = 60_000;
 /** Milliseconds for which an odd field, or a conflict, is told after the last event with it. */
 export const SOURCE_FAULT_MS = 3_600_000;
 
-// Refused requests (src/telemetry/refusalBook.ts).
+// Rejected requests (src/store/refused/refusedRequests.ts, src/telemetry/refusals.ts).
 
-/** Refused requests that are remembered, and the bytes of each body that are kept of them, and of all together. */
-export const REJECTIONS_KEPT = 1_000;
-export const REJECTION_BODY_BYTES = 16 * KIB;
-export const REJECTIONS_BYTES = 4 * MIB;
-/** Milliseconds between two writes of them to the database, and bytes of one: each wears the flash. */
-export const REJECTIONS_WRITE_MS = 60_000;
-export const REJECTIONS_WRITE_BYTES = 256 * KIB;
-
-// Refused bodies (src/store/rejections/refusedBodies.ts).
-
-/** Bytes of all refused bodies that are kept, unless `--refused-bytes` says otherwise: a day of a camera that is refused at play. */
+/** Requests without a body that are kept of each kind of error. */
+export const REFUSED_KEPT = 1_000;
+/** Bytes of all bodies that are kept, unless `--refused-bytes` says otherwise: a day of a camera that is rejected during play. */
 export const REFUSED_BYTES = 256 * MIB;
 /** Milliseconds for which they are kept: a season's break, and time for a vendor to answer. */
 export const REFUSED_MS = 30 * 86_400_000;
-/** Free disk space below which none is kept is this part of the file system, where that is less than `--min-free`. */
+/** Free disk space below which no body is kept is this part of the file system, if that is less than `--min-free`. */
 export const REFUSED_FREE_PART = 0.1;
-/** Bytes of refused bodies that wait in memory to be written, in all and of one sender. A sender that has none waiting may have one of any size. */
-export const REFUSED_QUEUE_BYTES = { all: 16 * MIB, ofASender: 8 * MIB } as const;
-/** Milliseconds until a refused body is written: those of a second share a transaction. */
-export const REFUSED_WRITE_MS = 1_000;
-/** Milliseconds between two looks for what is too old, for a disk that is low, and for events that were stored by another way. */
+/**
+ * What waits in memory to be written: bytes of bodies in all and of one sender, so that a flood of one keeps nobody's out, and
+ * requests without a body of one kind of error. What does not fit is not kept. A sender that has none waiting may have one of any size.
+ */
+export const REFUSED_QUEUE = { inAll: 16 * MIB, ofASender: 8 * MIB, withoutBody: 100 } as const;
+/** Milliseconds until a request is written: within a second, the transaction included. */
+export const REFUSED_WRITE_MS = 800;
+/** Milliseconds between two looks for what is too old, for a disk that is low, and for bodies whose events are stored. */
 export const REFUSED_CHECK_MS = 30_000;
+/** Kinds of one error that the daemon counts in memory, by client and camera. */
+export const REFUSAL_KINDS = 200;
 
 // Tokens.
 

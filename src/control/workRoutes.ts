@@ -1,7 +1,7 @@
 import { membersOf } from '../base/json.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import type { Erased, EraseProgress, ErasureRequest } from '../store/erasure/erase.ts';
-import type { Age } from '../store/retention/ageRule.ts';
+import type { RefusedSelection } from '../store/refused/refusedFile.ts';
 import type { PruneSelection } from '../store/retention/expiredEvents.ts';
 import type { Pruned, PruneProgress } from '../store/retention/prune.ts';
 import { answerJson, bodyOf, type ControlRoute } from './controlServer.ts';
@@ -58,9 +58,9 @@ export function eraseRoute(erase: Work<ErasureRequest, EraseProgress, Erased>): 
 }
 
 /** `POST /v1/rejections/drop`. @param drop returns how many. */
-export function dropRoute(drop: (age: Age) => Promise<number>): ControlRoute {
-  return workRoute(DROP_PATH, drop, ({ beforeMs, nowMs }: Partial<Age>) =>
-    beforeMs === undefined || nowMs === undefined ? undefined : { beforeMs, nowMs },
+export function dropRoute(drop: (which: RefusedSelection) => Promise<number>): ControlRoute {
+  return workRoute(DROP_PATH, drop, ({ beforeMs, ids }: { beforeMs?: number | null; ids?: string[] }) =>
+    ids !== undefined ? { ids } : beforeMs !== undefined ? { beforeMs } : undefined,
   );
 }
 

@@ -1,6 +1,6 @@
-import type { WaitingEvents } from '../store/rejections/refusedBody.ts';
+import type { WaitingEvents } from '../store/refused/refusedFile.ts';
 import type { OldToken } from '../store/tokens/tokenUse.ts';
-import type { RefusalReport } from '../telemetry/refusalBook.ts';
+import type { RefusalReport } from '../telemetry/refusals.ts';
 import type { SourceReport } from '../telemetry/source.ts';
 import type { TelemetryReport } from '../telemetry/telemetry.ts';
 import type { StatusProblem } from './finding.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { LogFields } from '../protocol/errors.ts';
 import type { Counts } from '../store/write/appender.ts';
-import type { RefusedRequest } from '../telemetry/refusalBook.ts';
+import type { Refused } from '../telemetry/refusals.ts';
 import { ClientTallies } from './clientTallies.ts';
 
 /** Milliseconds between summaries in the log. */
@@ -82,7 +82,7 @@ export class AccessLog {
     }
   }
 
-  rejected(info: RequestInfo, { id, client, problem, camera }: RefusedRequest): void {
+  rejected(info: RequestInfo, { id, client, problem, camera }: Refused): void {
     const { code, status, message, logFields } = problem;
     const ms = this.#count(info);
     this.#clients.of(client).counts.refused++;

@@ -6,7 +6,7 @@ import { Problem, type ProblemCode } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { EventRules } from '../protocol/validate.ts';
 import type { Counts } from '../store/write/appender.ts';
-import type { RefusedRequest } from '../telemetry/refusalBook.ts';
+import type { KeptRequest } from '../telemetry/refusals.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { type AccessLog, RequestInfo } from './accessLog.ts';
 import { overloaded } from './admission.ts';
@@ -34,8 +34,7 @@ export interface IngestContext {
   readonly telemetry: Telemetry;
   /** Stores events. Resolves once they are on disk; rejects with a Problem if they are not stored. */
   append(events: readonly CourtEvent[]): Promise<Counts>;
-  /** Keeps the body of a request that was rejected for its content; absent: none is kept. */
-  keepRefused?(refused: RefusedRequest & { readonly body: Buffer; readonly receivedMs: number }): void;
+  keepRefused?(request: KeptRequest): void;
 }
 
 const NO_EVENTS: Counts = { accepted: 0, duplicates: 0, conflicts: 0 };
@@ -175,13 +174,13 @@ export class IngestHandler {
     const { id, client, camera, body } = info;
     const told = redactProblem(problem, token);
     const known = { ...redactFields({ ...camera }, token), ...told.logFields };
-    const refused = { id, client, problem: told, camera: known, body, token };
+    const refused = { id, client, problem: told, camera: known };
     this.#context.accessLog.rejected(info, refused);
     // An import reports it to whoever runs it, who still has the file.
     if (connection.isLocal) return;
-    const receivedMs = this.#context.telemetry.refused(refused);
-    if (body !== undefined && isForContent(problem))
-      this.#context.keepRefused?.({ ...refused, body, receivedMs });
+    const atMs = this.#context.telemetry.refused(refused);
+    const kept = isForContent(problem) ? body : undefined;
+    this.#context.keepRefused?.({ ...refused, atMs, body: kept, token });
   }
 
   #toProblem(error: unknown, info: RequestInfo): Problem {

@@ -1,4 +1,5 @@
 import type { LogFields, LoggedProblem } from '../protocol/errors.ts';
+import { REMOVED } from '../store/refused/withoutToken.ts';
 
 /** Removes a token, where there was one, from what the operator reads of a refused request: a camera may have put it into any field. */
 
@@ -18,5 +19,5 @@ export function redactFields(fields: LogFields, token: string | undefined): LogF
 }
 
 function redact(text: string, token: string): string {
-  return text.replaceAll(token, '(token removed)');
+  return text.replaceAll(token, REMOVED);
 }

@@ -21,12 +21,6 @@ import {
 } from './open/openDatabase.ts';
 import { explain } from './open/openErrors.ts';
 import { recoveryBarrier } from './open/recoveryBarrier.ts';
-import {
-  type Rejection,
-  type RejectionChanges,
-  readRejections,
-  writeRejections,
-} from './rejections/storedRejections.ts';
 import type { PruneSelection } from './retention/expiredEvents.ts';
 import type { StepWriter } from './retention/pacedSteps.ts';
 import { type Pruned, type PruneProgress, pruneEvents } from './retention/prune.ts';
@@ -179,11 +173,6 @@ export class Store {
     return this.#writer.queued;
   }
 
-  /** @returns the stored rejections, the oldest first; none where they cannot be read. */
-  rejections(): Rejection[] {
-    return this.#unlessUnreadable(() => readRejections(this.#db)) ?? [];
-  }
-
   /** @returns what is stored of the sources; nothing where it cannot be read. */
   sources(): StoredSources {
     return this.#unlessUnreadable(() => readSources(this.#db)) ?? { days: 0, sources: [] };
@@ -248,11 +237,6 @@ export class Store {
   /** Runs a read of a few pages, which requests wait for. @throws SQLite's errors. */
   look<Result>(read: (db: Database) => Result): Result {
     return read(this.#db);
-  }
-
-  /** @returns whether they are on disk. */
-  writeRejections(changes: RejectionChanges): boolean {
-    return this.#writer.aside(() => writeRejections(this.#db, changes));
   }
 
   /** @returns whether they are on disk. */

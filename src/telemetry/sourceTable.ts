@@ -5,7 +5,7 @@ import type { CourtEvent } from '../protocol/event.ts';
 import type { SourceChanges, StoredSources } from '../store/sources/storedSources.ts';
 import type { Copies } from '../store/write/appender.ts';
 import { Clients } from './client.ts';
-import type { RefusalReport, RefusedRequest } from './refusalBook.ts';
+import type { RefusalReport, Refused } from './refusals.ts';
 import { Court, Source, type SourceGauges, type SourceReport } from './source.ts';
 
 /** Days on which others were heard, after which a source is forgotten; and the milliseconds if the table is full. */
@@ -96,7 +96,7 @@ export class SourceTable {
   }
 
   /** Whoever is refused is there; a camera that was refused is known, too. */
-  refused({ client: address, camera }: RefusedRequest, now: number): void {
+  refused({ client: address, camera }: Refused, now: number): void {
     if (now >= this.#sweepAt) this.#sweep(now);
     const known = this.#clients.find(address);
     if (known !== undefined) known.heardAt = now;

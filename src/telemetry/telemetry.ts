@@ -1,10 +1,10 @@
 import { DAY_MS } from '../base/units.ts';
 import type { CourtEvent } from '../protocol/event.ts';
-import type { Rejection } from '../store/rejections/storedRejections.ts';
+import type { RefusedRequest } from '../store/refused/refusedFile.ts';
 import type { SourceChanges, StoredSources } from '../store/sources/storedSources.ts';
 import type { Counts } from '../store/write/appender.ts';
 import { HandshakeFailures, type HandshakeReport } from './handshakeFailures.ts';
-import { RefusalBook, type RefusalReport, type RefusedRequest } from './refusalBook.ts';
+import { type RefusalReport, Refusals, type Refused } from './refusals.ts';
 import { SlidingCounts } from './slidingCounts.ts';
 import type { SourceGauges, SourceReport } from './source.ts';
 import { type QuietVenue, SourceTable } from './sourceTable.ts';
@@ -56,7 +56,7 @@ const NOTHING: StoredSources = { days: 0, sources: [] };
 export class Telemetry {
   /** Since the start of the process. */
   readonly totals = new Totals();
-  readonly refusals: RefusalBook;
+  readonly refusals: Refusals;
   readonly handshakes = new HandshakeFailures();
   readonly #sources: SourceTable;
   readonly #minute = new SlidingCounts(2, 60, 1_000);
@@ -69,12 +69,12 @@ export class Telemetry {
   #epochMs: number;
 
   /** @param rejections @param sources as they were stored. @param clock another one only in tests. */
-  constructor(rejections: readonly Rejection[] = [], sources = NOTHING, clock = CLOCK) {
+  constructor(rejections: readonly RefusedRequest[] = [], sources = NOTHING, clock = CLOCK) {
     const { monotonic, wall } = clock();
     this.#clock = clock;
     this.#offsetMs = RESTORED_MS - monotonic;
     this.#epochMs = wall - monotonic;
-    this.refusals = new RefusalBook(rejections, wall, RESTORED_MS);
+    this.refusals = new Refusals(rejections, wall, RESTORED_MS);
     this.#sources = new SourceTable(sources, RESTORED_MS, wall);
   }
 
@@ -97,10 +97,16 @@ export class Telemetry {
     this.totals.accepted(events, copies);
   }
 
-  /** @returns when that was, by the box's clock: the list and what is kept of the body have the same age. */
-  refused(request: RefusedRequest): number {
+  /** Of what was rejected before, only these are there now. */
+  rejectionsAre(rejections: readonly RefusedRequest[]): void {
     const { at, wall } = this.#now();
-    this.refusals.add(request, wall, at);
+    this.refusals.reset(rejections, wall, at);
+  }
+
+  /** @returns when that was, by the box's clock. */
+  refused(request: Refused): number {
+    const { at, wall } = this.#now();
+    this.refusals.add(request, at);
     this.#sources.refused(request, at);
     return wall;
   }

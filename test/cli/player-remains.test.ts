@@ -34,21 +34,8 @@ t.test('what was refused and cannot be read goes: it may name him', async (t) =>
     status: 1,
     stderr: /No event names/,
   });
-  t.match(await erase(daemon, ANNA), { rejections: 2, refused_bodies: 2 });
+  t.match(await erase(daemon, ANNA), { rejections: 2 });
   t.equal(JSON.parse((await daemon.command('rejections', '--json')).stdout).length, 1);
-});
-
-t.test('a refusal whose body is shown only in part goes: what is behind may name him', async (t) => {
-  const daemon = await Daemon.start(t);
-  await daemon.post(hit({ player_id: ANNA }));
-  await daemon.post({ skeleton: 'q'.repeat(17_000), ...hit({ player_id: ANNA }), eot: 'never' });
-  await daemon.post(hit({ player_id: 'p-bea' }, { eot: 'never' }));
-  const { rejections } = await erase(daemon, ANNA);
-  t.equal(rejections, 1);
-  const left = JSON.parse((await daemon.command('rejections', '--json')).stdout);
-  t.equal(left.length, 1);
-  const { stdout } = await daemon.command('rejections', 'show', left[0].id);
-  t.match(stdout, 'p-bea');
 });
 
 t.test('refused bodies that were set aside because they are damaged go', async (t) => {

@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
@@ -30,7 +31,6 @@ async function boxWithOldRecords(t: Test): Promise<Daemon> {
   db.exec(
     `UPDATE conflict SET last_ms = last_ms - ${ms} WHERE seq <> (SELECT seq FROM conflict_copy WHERE turn = 2)`,
   );
-  db.exec(`UPDATE rejection SET at_ms = at_ms - ${ms} WHERE turn = (SELECT min(turn) FROM rejection)`);
   db.close();
   const recent = new Date(Date.now() - DAY_MS).toISOString().replace(/[-:]|\.\d+/g, '');
   for (const name of [`replaced-${YEAR_AGO}`, `replaced-${YEAR_AGO}-wal`, `replaced-${recent}`, 'layout-1'])
@@ -39,7 +39,12 @@ async function boxWithOldRecords(t: Test): Promise<Daemon> {
   fs.utimesSync(path.join(daemon.data, 'courtd.db.layout-1'), written, written);
   // Written long ago, and replaced yesterday.
   fs.utimesSync(path.join(daemon.data, `courtd.db.replaced-${recent}`), written, written);
-  return await Daemon.run(t, daemon.data, daemon.token);
+  const box = await Daemon.run(t, daemon.data, daemon.token);
+  // A start deletes what is 30 days old.
+  const refused = new Database(path.join(daemon.data, 'refused.db'));
+  refused.exec(`UPDATE rejection SET at_ms = at_ms - ${ms} WHERE seq = 1`);
+  refused.close();
+  return box;
 }
 
 function previous({ data }: Daemon): string[] {
@@ -85,7 +90,7 @@ t.test('conflict copies, rejections and old databases go at the age of the event
 for (const command of [
   ['prune', '--older-than', '90d'],
   ['player', 'erase', 'p-anna', '--yes'],
-  ['rejections', 'drop', '--all', '--yes'],
+  ['rejections', 'drop', '--all'],
 ]) {
   t.test(`without a daemon "${command.join(' ')}" changes nothing and says how to start it`, async (t) => {
     const box = stoppedBox(t, 3, { payload: { player_id: 'p-anna' } });

@@ -2,11 +2,11 @@ import zlib from 'node:zlib';
 import { Type } from '@sinclair/typebox';
 import { Ajv } from 'ajv';
 import t from 'tap';
-import type { RejectionReport } from '../../src/control/rejectionRoutes.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { newAddress, RawClient, request } from '../harness/rawClient.ts';
+import { written } from '../harness/refused.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
@@ -18,7 +18,6 @@ const isList = new Ajv().compile(
     Type.Object(
       {
         id: Type.String({ minLength: 1 }),
-        request_id: Type.String({ minLength: 1 }),
         at: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' }),
         client: Type.String(),
         status: Type.Integer({ minimum: 400 }),
@@ -34,8 +33,17 @@ const isList = new Ajv().compile(
 );
 
 const daemon = await Daemon.start(t);
-const listed = async (box: Daemon, count = 50): Promise<RejectionReport[]> =>
-  JSON.parse((await box.command('rejections', '--json', '--last', `${count}`)).stdout);
+interface Listed {
+  readonly id: string;
+  readonly code: string;
+  readonly source: string | null;
+  readonly error: string;
+}
+
+async function listed(box: Daemon, count = 50): Promise<Listed[]> {
+  await written(box);
+  return JSON.parse((await box.command('rejections', '--json', '--last', `${count}`)).stdout);
+}
 const newest = (count = 1) => listed(daemon, count);
 const bodyOf = async (id: string): Promise<string | null> =>
   JSON.parse((await daemon.command('rejections', 'show', id, '--json')).stdout).body;
@@ -77,7 +85,7 @@ const REFUSED: readonly (readonly [bytes: string | Buffer, expected: object, bod
     'noon',
   ],
   [post(JSON_OF(events(501, cam))), { code: 'too_many_events', source: 'cam-3', events: 501 }, 'cam-3'],
-  [post(`[${JSON_OF(event(cam))},{"a"`), { code: 'invalid_json', source: 'cam-3', events: null }, 'cam-3'],
+  [post(`[${JSON_OF(event(cam))},{"a"`), { code: 'invalid_json' }, 'cam-3'],
   [
     post(zlib.gzipSync(JSON_OF([{ ...cam, note: 'unpacked' }])), { 'content-encoding': 'gzip' }),
     { code: 'invalid_event', ...cam, events: 1 },
@@ -87,7 +95,7 @@ const REFUSED: readonly (readonly [bytes: string | Buffer, expected: object, bod
   [
     request(daemon, { headers: { 'transfer-encoding': 'chunked' }, body: '4\r\n{"a"\r\nnonsense\r\n' }),
     { status: 400, code: 'malformed_request' },
-    '{"a"',
+    null,
   ],
 ];
 
@@ -96,7 +104,7 @@ t.test('every refused request is there: when, who, which camera, why, and what w
     const { from, ...answer } = await send(bytes);
     const [last] = await newest();
     const { request_id, code, error, status } = JSON.parse(answer.body);
-    t.match(last, { ...expected, id: request_id, request_id, client: from, code, error, status });
+    t.match(last, { ...expected, id: request_id, client: from, code, error, status });
     t.equal(status, answer.status);
     const kept = await bodyOf(request_id);
     if (body === null) t.equal(kept, null, code);

@@ -85,7 +85,7 @@ t.test('the page on personal data states how much is kept, and for how long', as
   const page = textOf('systemd/PERSONAL-DATA.md');
   for (const stated of [
     `the newest ${limits.CONFLICT_COPIES.toLocaleString('en')}`,
-    `the last ${limits.REJECTIONS_KEPT.toLocaleString('en')} refused requests, ${limits.REJECTION_BODY_BYTES / 1024} KiB`,
+    `the last ${limits.REFUSED_KEPT.toLocaleString('en')} without a body of each kind of error`,
     `${limits.REFUSED_MS / 86_400_000} days, ${limits.REFUSED_BYTES / 1024 ** 2} MiB (\`COURTD_REFUSED_BYTES\`)`,
     `${limits.QUOTED_CHARS} characters of a value that was refused`,
   ])

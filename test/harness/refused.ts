@@ -27,7 +27,13 @@ export const linesOf = (text: string): RefusedLine[] =>
     .slice(0, -1)
     .map((line) => JSON.parse(line));
 
+/** @returns once what was rejected until now is in the file. */
+export async function written(box: Daemon): Promise<void> {
+  await box.command('rejections', 'drop', 'nobody');
+}
+
 export async function exported(box: Daemon, ...more: string[]): Promise<RefusedLine[]> {
+  await written(box);
   const { status, stdout, stderr } = await box.command('rejections', 'export', ...more);
   if (status !== 0) throw new Error(stderr);
   return linesOf(stdout);

@@ -3,7 +3,7 @@ import { isQuiet, quietHoursOf } from '../../src/base/quietHours.ts';
 import { type BoxFacts, findProblems } from '../../src/health/findProblems.ts';
 import { BOX_PROBLEMS, type BoxProblemCode, roomAdvice } from '../../src/health/problems.ts';
 import { THRESHOLDS } from '../../src/health/thresholds.ts';
-import type { RefusalReport } from '../../src/telemetry/refusalBook.ts';
+import type { RefusalReport } from '../../src/telemetry/refusals.ts';
 import type { SourceReport } from '../../src/telemetry/source.ts';
 
 /** What is wrong with a box is decided once. */

@@ -37,22 +37,6 @@ t.test(
   },
 );
 
-t.test('a table of rejections that is damaged keeps no event from being stored', async (t) => {
-  const folder = temporaryFolder(t);
-  const { on, told } = recorder();
-  await (await Store.open(new DataDirectory(folder), on)).close();
-  const db = new Database(path.join(folder, 'courtd.db'));
-  db.exec(
-    `INSERT INTO rejection (turn, id, at_ms, client, status, code, error) VALUES (1, '', ${2 ** 60}, '', 400, '', '')`,
-  );
-  db.close();
-  const store = await Store.open(new DataDirectory(folder), on);
-  t.strictSame(store.rejections(), []);
-  t.ok(told.includes('damaged'));
-  t.match(await store.append(court(event())), { accepted: 1 });
-  await store.close();
-});
-
 t.test(
   'a start that has waited for the lock writes the log anew once it has it, before it checkpoints',
   async (t) => {

@@ -2,7 +2,7 @@ import t from 'tap';
 import type { LoggedProblem } from '../../src/protocol/errors.ts';
 import type { CourtEvent } from '../../src/protocol/event.ts';
 import type { SourceChanges, StoredSource } from '../../src/store/sources/storedSources.ts';
-import type { RefusedRequest } from '../../src/telemetry/refusalBook.ts';
+import type { Refused } from '../../src/telemetry/refusals.ts';
 import { SourceTable } from '../../src/telemetry/sourceTable.ts';
 
 /** A day of a venue in no time: the table takes its clock as an argument. */
@@ -28,9 +28,9 @@ function sent(source: string, courtId = 'court-1', eotMs = WALL): CourtEvent {
   };
 }
 
-function refusedOf(client: string): RefusedRequest {
+function refusedOf(client: string): Refused {
   const problem = { code: 'unauthorized', status: 401, message: '' } as LoggedProblem;
-  return { id: 'r', client, problem, camera: {}, body: undefined, token: undefined };
+  return { id: 'r', client, problem, camera: {} };
 }
 
 class Venue {

@@ -1,10 +1,7 @@
 import type { AddressInfo } from 'node:net';
-
-import { REJECTIONS_KEPT } from '../../base/limits.ts';
 import { isQuiet, type QuietHours } from '../../base/quietHours.ts';
 import { STATUS_PATH } from '../../control/controlClient.ts';
 import { type ControlRoute, jsonRoute } from '../../control/controlServer.ts';
-import { flushRoute } from '../../control/rejectionRoutes.ts';
 import { dropRoute, eraseRoute, pruneRoute } from '../../control/workRoutes.ts';
 import { viewShip } from '../../fleet/ship/view.ts';
 import { makeStatus } from '../../health/makeStatus.ts';
@@ -21,13 +18,11 @@ import type { TlsCertificate } from '../../host/tlsCertificate.ts';
 import { PATH as EVENTS_PATH } from '../../http/preconditions.ts';
 import type { CourtServer } from '../../http/server.ts';
 import { METRICS_PATH } from '../../metrics/metrics.ts';
-import { mayName, type Naming, naming } from '../../protocol/playerRedaction.ts';
+import { mayName, naming } from '../../protocol/playerRedaction.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import { readShipLag } from '../../store/read/shipLag.ts';
-import type { RefusedKeeper } from '../../store/rejections/refusedKeeper.ts';
-import type { Rejection } from '../../store/rejections/storedRejections.ts';
+import type { RefusedRequests } from '../../store/refused/refusedRequests.ts';
 import type { Store } from '../../store/store.ts';
-import type { RefusalBook } from '../../telemetry/refusalBook.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 
 /** A daemon that runs, and what it says of itself to commands. */
@@ -72,7 +67,7 @@ export interface Daemon extends Frame {
   readonly certificate: TlsCertificate | undefined;
   readonly watch: StoreWatch;
   readonly store: Store;
-  readonly keeper: RefusedKeeper;
+  readonly rejected: RefusedRequests;
   readonly telemetry: Telemetry;
   readonly server: CourtServer;
 }
@@ -101,7 +96,7 @@ export function routesOf(
   metrics: () => Promise<string>,
   status: () => Promise<DaemonStatus>,
 ): ControlRoute[] {
-  const { notifier, store, telemetry, server } = daemon;
+  const { notifier, store, rejected, telemetry, server } = daemon;
   return [
     jsonRoute(STATUS_PATH, async () => {
       // `token rotate` asks this: whoever looks at `systemctl status` next sees that there is a token.
@@ -109,48 +104,38 @@ export function routesOf(
       return status();
     }),
     jsonRoute(METRICS_PATH, metrics),
-    flushRoute(() => flushRefusals(daemon)),
-    dropRoute(async (age) => {
-      await flushRefusals(daemon);
-      return telemetry.refusals.forget(age);
+    dropRoute(async (which) => {
+      const dropped = await rejected.delete(which);
+      telemetry.rejectionsAre(rejected.recent());
+      return dropped;
     }),
     {
       method: 'POST',
       path: EVENTS_PATH,
-      answer: (req, res) => server.serveLocal(req, res),
+      answer: (req, res) => {
+        // An import may have stored what was rejected.
+        res.once('close', () => rejected.look());
+        return server.serveLocal(req, res);
+      },
     } satisfies ControlRoute,
-    pruneRoute((selection, on, signal) => {
-      // Those of a type are not known: refused requests hold any.
-      if (selection.type === undefined) telemetry.refusals.forget(selection);
-      return store.prune(selection, on, signal);
+    pruneRoute(async (selection, on, signal) => {
+      const { beforeMs, type } = selection;
+      const pruned = await store.prune(selection, on, signal);
+      // Rejected requests hold events of any type.
+      const rejections = type === undefined ? await rejected.delete({ beforeMs }) : 0;
+      return { ...pruned, rejections };
     }),
     eraseRoute(async (request, on, signal) => {
-      const { refusals } = telemetry;
-      // Those that are stored are all among them.
-      const rejections = refusals.forgetAll(rejectionsOf(refusals, mayName(naming(request.player))));
+      const rejections = await rejected.erase(mayName(naming(request.player)));
+      telemetry.rejectionsAre(rejected.recent());
       return { ...(await store.erase(request, on, signal)), rejections };
     }),
   ];
 }
 
-/** Puts on disk what was refused up to now. */
-async function flushRefusals({ keeper, store, telemetry }: Daemon): Promise<void> {
-  await keeper.flushed();
-  telemetry.refusals.flush((changes) => store.writeRejections(changes), Number.POSITIVE_INFINITY);
-}
-
-function rejectionsOf(refusals: RefusalBook, names: Naming): Rejection[] {
-  return refusals.newest(REJECTIONS_KEPT).filter(isNamedBy(names));
-}
-
-function isNamedBy(names: Naming): (rejection: Rejection) => boolean {
-  return ({ error, body, bodyBytes }) =>
-    names(`${error} ${body ?? ''}`, body !== null && body.length < (bodyBytes ?? 0));
-}
-
 /** @returns how the box is, as `status --json` prints it and `status.json` has it. */
 export async function boxStatus(
-  { options, version, certificate, watch, store, keeper, telemetry }: Daemon,
+  { options, version, certificate, watch, store, rejected, telemetry }: Daemon,
   { address, port }: AddressInfo,
   startedAt: string,
 ): Promise<DaemonStatus> {
@@ -165,7 +150,7 @@ export async function boxStatus(
   const facts = {
     ...telemetry.report(),
     daemon: { ...about, started_at: startedAt },
-    waiting: keeper.waiting,
+    waiting: rejected.waiting,
     old_tokens: store.tokens.old,
     is_quiet_hours: quiet !== undefined && isQuiet(quiet, new Date()),
     isFull: watch.isFull,

@@ -4,7 +4,6 @@ import { OperatorError, UsageError } from '../../base/operatorError.ts';
 import { asCaller } from '../../base/processIdentity.ts';
 import { counted, isoTime, NS_PER_MS } from '../../base/units.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
-import { flushRefused } from '../../control/rejectionRoutes.ts';
 import { assertDaemonRuns, haveDone } from '../../control/workClient.ts';
 import { ERASE_PATH, type EraseBody } from '../../control/workRoutes.ts';
 import { shownUrl } from '../../fleet/nats/address.ts';
@@ -16,7 +15,8 @@ import type { Erased } from '../../store/erasure/erase.ts';
 import { findPlayer } from '../../store/erasure/foundPlayer.ts';
 import { previousFiles } from '../../store/open/previousDatabases.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
-import { withRefused } from '../../store/rejections/refusedBodies.ts';
+import { withRefused } from '../../store/refused/readRefused.ts';
+import { namedIn } from '../../store/refused/refusedRequests.ts';
 import { confirmed } from '../terminal/confirm.ts';
 import { type JsonOption, Progress, printJson, printText, workTeller } from '../terminal/output.ts';
 
@@ -34,18 +34,16 @@ export async function erase(player: string, options: EraseOptions): Promise<void
   if (before !== undefined && before > BigInt(Date.now()) * NS_PER_MS)
     throw new UsageError(`--before ${isoOf(before)} is in the future. Give a time that has passed.`);
   if (!dryRun) await assertDaemonRuns(data);
-  await flushRefused(data);
   const progress = new Progress();
   const told = (events: number) => progress.show(() => `${events} events read`);
   const found = await withDatabase(options, (db) => findPlayer(db, player, before, told)).finally(() =>
     progress.clear(),
   );
   const names = naming(player);
-  const refused = async (by: Naming, isDry: boolean) =>
-    (await withRefused(data, (bodies) => bodies.erase(by, isDry))) ?? 0;
+  const refused = async (by: Naming) => (await withRefused(data, (file) => namedIn(file, by)))?.length ?? 0;
   const isKnown = found.hasPseudonym || found.wasErased;
-  const named = found.emptied + found.renamed + found.conflictCopies + found.namedRejections;
-  if (named === 0 && !isKnown && (await refused(names, true)) === 0)
+  const named = found.emptied + found.renamed + found.conflictCopies;
+  if (named === 0 && !isKnown && (await refused(names)) === 0)
     throw new OperatorError(
       `No event names the player ${JSON.stringify(player)}. "courtd player list" shows those that are named.`,
     );
@@ -53,7 +51,7 @@ export async function erase(player: string, options: EraseOptions): Promise<void
   const places = await placesOf(data);
   if (dryRun)
     return print(
-      { ...receipt, dryRun, erased: found, bodies: await refused(mayName(names), true), places },
+      { ...receipt, dryRun, erased: { ...found, rejections: await refused(mayName(names)) }, places },
       options,
     );
   if (!options.yes) {
@@ -61,13 +59,10 @@ export async function erase(player: string, options: EraseOptions): Promise<void
     await confirmed(what, 'Erase this player?', 'nothing was erased');
   }
   const request: EraseBody = { player, ...(before !== undefined && { before: String(before) }) };
-  const erased = await haveDone<string, Erased>(data, ERASE_PATH, request, workTeller(progress)).finally(() =>
-    progress.clear(),
+  const erased = await haveDone<string, Erasure>(data, ERASE_PATH, request, workTeller(progress)).finally(
+    () => progress.clear(),
   );
-  // Nobody can say whom a damaged one names.
-  for (const file of data.damagedRefused()) fs.rmSync(file, { force: true });
-  await flushRefused(data);
-  print({ ...receipt, dryRun, erased, bodies: await refused(mayName(names), false), places }, options);
+  print({ ...receipt, dryRun, erased, places }, options);
 }
 
 /** Nanoseconds since 1970-01-01T00:00:00Z, to the millisecond. */
@@ -114,14 +109,17 @@ function namesIn(folder: string): string[] {
   }
 }
 
+/** What the daemon did. */
+interface Erasure extends Erased {
+  readonly rejections: number;
+}
+
 interface Receipt {
   readonly player: string;
   readonly before: bigint | undefined;
   readonly dryRun: boolean;
   /** Of a dry run, what would be erased. */
-  readonly erased: Pick<Erased, 'emptied' | 'renamed' | 'sessions' | 'conflictCopies' | 'rejections'>;
-  /** Bodies of rejected requests. */
-  readonly bodies: number;
+  readonly erased: Pick<Erasure, 'emptied' | 'renamed' | 'sessions' | 'conflictCopies' | 'rejections'>;
   readonly wasErased: boolean;
   /** Events in which the id is a part of a longer text. */
   readonly mentioned: number;
@@ -130,7 +128,7 @@ interface Receipt {
 
 /** Prints the receipt, to be given to the player. */
 function print(receipt: Receipt, { json: isJson }: JsonOption): void {
-  const { player, before, dryRun, erased, bodies, wasErased, mentioned, places } = receipt;
+  const { player, before, dryRun, erased, wasErased, mentioned, places } = receipt;
   const { emptied, renamed, sessions, conflictCopies, rejections } = erased;
   const at = new Date().toISOString();
   if (isJson)
@@ -145,7 +143,6 @@ function print(receipt: Receipt, { json: isJson }: JsonOption): void {
       sessions,
       conflict_copies: conflictCopies,
       rejections,
-      refused_bodies: bodies,
       was_erased: wasErased,
       mentioned_events: mentioned,
       places,
@@ -157,7 +154,7 @@ function print(receipt: Receipt, { json: isJson }: JsonOption): void {
     `The player ${JSON.stringify(player)} ${is} taken out of ${counted(emptied + renamed, 'event')} of ${counted(sessions, 'session')}${when}.`,
     `The content of ${counted(emptied, 'position or identity', 'positions and identities')} ${are} deleted; time, court and camera stay.`,
     `In ${counted(renamed, 'event')} the id ${are} replaced by a random name, a different one in each session.`,
-    `${counted(conflictCopies, 'conflict copy', 'conflict copies')}, ${counted(rejections, 'rejection')} and ${counted(bodies, 'rejected body', 'rejected bodies')} that name this player or cannot be read ${are} deleted.`,
+    `${counted(conflictCopies, 'conflict copy', 'conflict copies')} and ${counted(rejections, 'rejection')} that name this player or cannot be read ${are} deleted.`,
     ...(wasErased ? ['This player was erased before; what that erasure did is not counted here.'] : []),
     ...(mentioned > 0
       ? [`${counted(mentioned, 'event')} with the id inside a longer text stay as they are.`]

@@ -9,7 +9,7 @@ import { readShipView } from '../../fleet/ship/view.ts';
 import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
 import { hasJustJumped, readMark } from '../../store/directory/clockMark.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
-import { withRefused } from '../../store/rejections/refusedBodies.ts';
+import { withRefused } from '../../store/refused/readRefused.ts';
 import type { PruneSelection } from '../../store/retention/expiredEvents.ts';
 import { findOldRecords, type OldRecords } from '../../store/retention/oldRecords.ts';
 import { countExpired, type Pruned } from '../../store/retention/prune.ts';
@@ -65,14 +65,18 @@ async function prune(options: PruneOptions): Promise<void> {
   const type = options.type === undefined ? {} : { type: options.type };
   const { which, counted: dry } = await withDatabase(options, async (db) => {
     const which = { beforeMs, nowMs, ...type, ...(await holdOf(db, options, nowMs)) };
-    if (options.dryRun)
-      return { which, counted: { ...countExpired(db, which), bytes: 0, records: findOldRecords(db, which) } };
+    if (options.dryRun) {
+      const rejections = options.type === undefined ? await countRejections(options.data, which) : 0;
+      return {
+        which,
+        counted: { ...countExpired(db, which), bytes: 0, records: findOldRecords(db, which), rejections },
+      };
+    }
     if (options.yes) refuseJumpedClock(options.data, nowMs);
     else await confirm(db, which);
     return { which };
   });
-  const { events, sessions, bytes, held, records } = dry ?? (await deleteOld(which, options));
-  const bodies = options.type === undefined ? await dropBodies(which, options) : 0;
+  const { events, sessions, bytes, held, records, rejections } = dry ?? (await deleteOld(which, options));
   if (options.json) {
     const before = isoTime(beforeMs);
     return printJson({
@@ -83,8 +87,7 @@ async function prune(options: PruneOptions): Promise<void> {
       bytes,
       held,
       conflict_copies: records.conflictCopies.length,
-      rejections: records.rejections.length,
-      refused_bodies: bodies,
+      rejections,
       old_databases: countDatabases(records),
     });
   }
@@ -96,34 +99,23 @@ async function prune(options: PruneOptions): Promise<void> {
       `${counted(held, 'event')} of that age stay for now, because they have not been shipped yet (COURTD_SHIP_HOLD). "courtd status" shows how far shipping is.`,
     );
   }
-  const more = recordsText(records, bodies);
+  const more = recordsText(records, rejections);
   if (options.dryRun) return say(`${what}, ${when}, would be deleted.${more && ` So would ${more}.`}`);
   const given = `${bytesFor(bytes)} given back to the file system`;
   say(`Deleted ${what}, ${when}; ${given}.${more && ` With them went ${more}.`}`);
 }
 
 /** @returns what else there is of that age; empty where there is nothing. */
-function recordsText(records: OldRecords, bodies: number): string {
+function recordsText(records: OldRecords, rejections: number): string {
   const copies = records.conflictCopies.length;
   const bytes = records.databases.reduce((sum, file) => sum + file.bytes, 0);
   const all: readonly (readonly [count: number, text: string])[] = [
     [copies, counted(copies, 'conflict copy', 'conflict copies')],
-    [records.rejections.length, counted(records.rejections.length, 'rejection')],
-    [bodies, counted(bodies, 'refused body', 'refused bodies')],
+    [rejections, counted(rejections, 'rejection')],
     [records.databases.length, `${counted(countDatabases(records), 'old database')} (${bytesFor(bytes)})`],
   ];
   const texts = all.filter(([count]) => count > 0).map(([, text]) => text);
   return texts.length < 2 ? texts.join('') : `${texts.slice(0, -1).join(', ')} and ${texts.at(-1)}`;
-}
-
-/** Refused bodies of that age go with the rejections. @returns how many. */
-async function dropBodies(which: PruneSelection, { data, dryRun = false }: PruneOptions): Promise<number> {
-  const dropped = await withRefused(data, (refused) => {
-    const ids = refused.older(which);
-    if (!dryRun) refused.remove(ids);
-    return ids.length;
-  });
-  return dropped ?? 0;
 }
 
 /** Each once, however many files it has. */
@@ -152,10 +144,19 @@ function holdS(): number {
   }
 }
 
+async function countRejections(data: DataDirectory, which: PruneSelection): Promise<number> {
+  return (await withRefused(data, (file) => file.seqs(which).length)) ?? 0;
+}
+
+/** What the daemon did. */
+interface Deleted extends Pruned {
+  readonly rejections: number;
+}
+
 /** Has the daemon delete, and shows how far it is. */
-async function deleteOld(which: PruneSelection, { data }: DataOption): Promise<Pruned> {
+async function deleteOld(which: PruneSelection, { data }: DataOption): Promise<Deleted> {
   const progress = new Progress();
-  return await haveDone<string, Pruned>(data, PRUNE_PATH, which, workTeller(progress)).finally(() =>
+  return await haveDone<string, Deleted>(data, PRUNE_PATH, which, workTeller(progress)).finally(() =>
     progress.clear(),
   );
 }

@@ -1,22 +1,17 @@
 import type { Command } from 'commander';
-import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { fileSink } from '../../base/fileSink.ts';
-import { REJECTIONS_KEPT } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { counted } from '../../base/units.ts';
+import { counted, isoTime } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import { rulesOf } from '../../control/eventRules.ts';
-import { flushRefused, type RejectionReport, reportOf } from '../../control/rejectionRoutes.ts';
-import { assertDaemonRuns, haveDone } from '../../control/workClient.ts';
+import { haveDone } from '../../control/workClient.ts';
 import { DROP_PATH } from '../../control/workRoutes.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
-import { withRefused } from '../../store/rejections/refusedBodies.ts';
-import { refusedLines } from '../../store/rejections/refusedLines.ts';
-import { StoredLookup } from '../../store/rejections/storedLookup.ts';
-import { type Rejection, readRejections } from '../../store/rejections/storedRejections.ts';
-import type { Age } from '../../store/retention/ageRule.ts';
+import { readRecentKeys, storedLookup } from '../../store/read/storedKeys.ts';
+import { withRefused } from '../../store/refused/readRefused.ts';
+import type { RefusedFile, RefusedRequest } from '../../store/refused/refusedFile.ts';
+import { refusedLines, unpacked } from '../../store/refused/refusedLines.ts';
 import { integer, json, notEmpty, parsePeriod } from '../options/optionParsers.ts';
-import { confirmed } from '../terminal/confirm.ts';
 import {
   type JsonOption,
   printData,
@@ -28,32 +23,24 @@ import {
 } from '../terminal/output.ts';
 
 /** How many are listed, unless `--last` says otherwise. */
-const REJECTIONS_LISTED = 50;
+const LISTED = 50;
 
 const EXPORT_HELP = `
 A line is {"request_id", "index", "received_at", "faults", "event"}; a body that
-is no JSON is a line with "body", as base64, instead of "event". Mend the events
-and give all lines to "courtd import".
+is no JSON is a line with "body", as base64, instead of "event". Correct the
+events and give the lines to "courtd import".
 
 Examples:
   sudo courtd rejections export --source cam-3 -o rejected.ndjson
   jq -c 'if any(.faults[]; .path == "confidence")
-    then .event.confidence /= 100 else . end' rejected.ndjson > mended.ndjson
-  sudo courtd import mended.ndjson`;
+    then .event.confidence /= 100 else . end' rejected.ndjson > corrected.ndjson
+  sudo courtd import corrected.ndjson`;
 
 export function define(command: Command): void {
   command
-    .option(
-      '--last <n>',
-      'how many to show, the newest first',
-      integer(1, Number.MAX_SAFE_INTEGER),
-      REJECTIONS_LISTED,
-    )
+    .option('--last <n>', 'how many to show, the newest first', integer(1, Number.MAX_SAFE_INTEGER), LISTED)
     .addOption(json())
-    .addHelpText(
-      'after',
-      `\nExample:\n  courtd rejections --last ${REJECTIONS_KEPT} --json | jq -r '.[].error'`,
-    )
+    .addHelpText('after', "\nExample:\n  courtd rejections --last 1000 --json | jq -r '.[].error'")
     .action((_options, command) => list(command.optsWithGlobals()));
   command
     .command('show')
@@ -72,43 +59,43 @@ export function define(command: Command): void {
   command
     .command('drop')
     .description('delete rejected requests, with their events')
+    .argument('[id...]', 'the ids that "courtd rejections" shows')
     .option('--older-than <age>', 'only those rejected longer ago: a number with s, m, h or d', parsePeriod)
     .option('--all', 'all of them')
-    .option('--yes', 'delete without asking')
     .addOption(json())
     .addHelpText('after', '\nExample:\n  sudo courtd rejections drop --older-than 7d')
-    .action(({ olderThan, all }, command) => {
-      if ((olderThan === undefined) === (all === undefined))
-        command.error('error: give either --older-than or --all.', { exitCode: 2 });
-      return drop(command.optsWithGlobals());
+    .action((ids: string[], { olderThan, all }, command) => {
+      if ([ids.length > 0, olderThan !== undefined, all !== undefined].filter(Boolean).length !== 1)
+        command.error('error: give ids, --older-than or --all.', { exitCode: 2 });
+      return drop(ids, command.optsWithGlobals());
     });
 }
 
-/** `courtd rejections`: the last rejected requests, newest first. */
-async function list({
-  data,
-  json,
-  last,
-}: DataOption & JsonOption & { readonly last: number }): Promise<void> {
-  const found = (await readAll(data)).slice(0, last).map(reportOf);
-  if (json) return printJson(found);
-  if (found.length === 0) return say('No request was rejected.');
-  printText(found.map(linesOf).join(''));
-  if (found.length === last && last < REJECTIONS_KEPT)
-    say(`There may be more. "courtd rejections --last ${REJECTIONS_KEPT}" shows them.`);
+type Shown = ReturnType<typeof reportOf>;
+
+/** @returns a request as `courtd rejections --json` prints it. */
+function reportOf({ id, atMs, client, status, code, source, courtId, events, error }: RefusedRequest) {
+  return { id, at: isoTime(atMs), client, status, code, source, court_id: courtId, events, error };
 }
 
-/** @returns the newest first. */
-async function readAll(data: DataDirectory): Promise<Rejection[]> {
-  return await withDatabase({ data }, async (db) => {
-    // Also where root becomes the owner of the directory, who may ask there.
-    await flush(data);
-    return readRejections(db).reverse();
-  });
+/** Reads `refused.db`, also without the daemon. @returns undefined if no request was ever rejected. */
+function read<Result>(data: DataOption, work: (file: RefusedFile) => Result): Promise<Result | undefined> {
+  // Root becomes the owner of the directory.
+  return withDatabase(data, () => withRefused(data.data, work));
+}
+
+/** `courtd rejections`: the last rejected requests, newest first. */
+async function list(options: DataOption & JsonOption & { readonly last: number }): Promise<void> {
+  const found = ((await read(options, (file) => file.newest(options.last))) ?? []).map(reportOf);
+  if (options.json) return printJson(found);
+  if (found.length === 0) return say('No request was rejected.');
+  printText(found.map(linesOf).join(''));
+  if (found.length === options.last)
+    say(`There may be more. "courtd rejections --last ${10 * options.last}" shows them.`);
 }
 
 /** Two lines, which fit a small screen: what and who, then why. */
-function linesOf({ id, at, client, status, code, source, court_id, events, error }: RejectionReport): string {
+function linesOf({ id, at, client, status, code, source, court_id, events, error }: Shown): string {
   const camera = source === null ? '' : `  ${source} on ${court_id ?? '?'}`;
   const many = events === null ? '' : `  ${counted(events, 'event')}`;
   const what = `${at}  ${id}  ${status} ${code}  ${client}${camera}${many}`;
@@ -116,24 +103,22 @@ function linesOf({ id, at, client, status, code, source, court_id, events, error
 }
 
 /** `courtd rejections show ID`: one of them, with its body. */
-async function show(id: string, { data, json }: DataOption & JsonOption): Promise<void> {
-  const found = (await readAll(data)).find((one) => one.id === id);
-  if (found === undefined)
-    throw new OperatorError(`There is no rejection ${JSON.stringify(id)}. "courtd rejections" shows them.`);
-  const whole = (await withRefused(data, (bodies) => bodies.find(id)))?.bytes;
-  const body = whole ?? found.body;
-  const body_bytes = whole?.length ?? found.bodyBytes;
+async function show(id: string, options: DataOption & JsonOption): Promise<void> {
+  const found = await read(options, (file) => file.find(id));
+  if (found === undefined) throw unknownId(id);
+  const body = found.gzip === null ? null : unpacked(found.gzip);
+  if (body === undefined)
+    throw new OperatorError(
+      `The body of ${id} is damaged on the disk. "courtd rejections export" writes the others.`,
+    );
   const text = body === null ? null : textOf(body);
-  if (json) {
+  if (options.json) {
     const body_base64 = text === null ? (body?.toString('base64') ?? null) : null;
-    return printJson({ ...reportOf(found), body: text, body_base64, body_bytes });
+    return printJson({ ...reportOf(found), body: text, body_base64 });
   }
-  const { request_id: _same, ...shown } = reportOf(found);
+  const size = body === null ? 'not kept' : counted(body.length, 'byte');
   printPairs(
-    Object.entries({ ...shown, body: sizeOf(body, body_bytes) }).map(([name, value]) => [
-      name,
-      value === null ? '-' : String(value),
-    ]),
+    Object.entries({ ...reportOf(found), body: size }).map(([name, value]) => [name, String(value ?? '-')]),
   );
   if (body === null) return;
   printData('\n');
@@ -141,18 +126,14 @@ async function show(id: string, { data, json }: DataOption & JsonOption): Promis
   printData('\n');
 }
 
-function sizeOf(body: Buffer | null, bodyBytes: number | null): string {
-  if (bodyBytes === null) return 'not read';
-  if (body === null) return `${counted(bodyBytes, 'byte')}, not kept`;
-  return body.length < bodyBytes
-    ? `the first ${body.length} of ${counted(bodyBytes, 'byte')}`
-    : counted(bodyBytes, 'byte');
+function unknownId(id: string): OperatorError {
+  return new OperatorError(`There is no rejection ${JSON.stringify(id)}. "courtd rejections" shows them.`);
 }
 
-/** @returns the text of a body, which may be cut within a character; null if it is not UTF-8. */
+/** @returns the text of a body; null if it is not UTF-8. */
 function textOf(body: Buffer): string | null {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body, { stream: true });
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
   } catch {
     return null;
   }
@@ -166,74 +147,40 @@ interface ExportOptions extends DataOption {
 /** `courtd rejections export`: the events of kept bodies that are not stored, one per line. */
 async function exportEvents({ data, source, output }: ExportOptions): Promise<void> {
   const rules = await rulesOf(data);
-  await withDatabase({ data }, async (db) => {
-    await flush(data);
-    const sink = output === undefined ? stdoutSink() : fileSink(output);
-    let [events, requests] = [0, 0];
-    await withRefused(data, async (refused) => {
-      const stored = new StoredLookup(db);
-      stored.readNewest();
-      for (const body of refused.bodies({ sender: source }, sayDamaged)) {
-        const { lines, done } = refusedLines(body, rules, stored);
-        refused.tickOffStored(done);
+  const sink = output === undefined ? stdoutSink() : fileSink(output);
+  let [events, requests] = [0, 0];
+  await withDatabase({ data }, (db) =>
+    withRefused(data, async (file) => {
+      readRecentKeys(db);
+      const options = { sender: source ?? null, rules, isStored: storedLookup(db), onDamaged: sayDamaged };
+      for (const lines of refusedLines(file, options)) {
         if (lines.length > 0) requests++;
         events += lines.length;
         for (const line of lines) await sink.write(line);
       }
-    });
-    sink.commit();
-    if (output !== undefined)
-      say(`${counted(events, 'event')} of ${counted(requests, 'request')} written to ${output}.`);
-    else if (events === 0) say('No matching events of rejected requests are waiting.');
-  });
-}
-
-/** If the daemon does not do that, the rest is shown all the same. */
-async function flush(data: DataDirectory): Promise<void> {
-  try {
-    await flushRefused(data);
-  } catch (error) {
-    if (!(error instanceof OperatorError)) throw error;
-    say(`${error.message} The newest rejections may be missing here.`);
-    process.exitCode = 1;
-  }
+    }),
+  );
+  sink.commit();
+  if (output !== undefined)
+    say(`${counted(events, 'event')} of ${counted(requests, 'request')} written to ${output}.`);
+  else if (events === 0) say('No matching events of rejected requests are waiting.');
 }
 
 /** The others are exported all the same. */
-function sayDamaged(requestId: string): void {
-  say(`The body of ${requestId} is damaged on the disk, and was left out.`);
+function sayDamaged(id: string): void {
+  say(`The body of ${id} is damaged on the disk, and was left out.`);
   process.exitCode = 1;
 }
 
-interface DropOptions extends DataOption, JsonOption {
-  /** Seconds; absent with `all`. */
-  readonly olderThan?: number;
-  readonly yes?: boolean;
-}
-
 /** `courtd rejections drop`. */
-async function drop({ data, olderThan, yes, json }: DropOptions): Promise<void> {
-  const nowMs = Date.now();
-  const age: Age =
-    olderThan === undefined
-      ? { beforeMs: Number.MAX_SAFE_INTEGER, nowMs: Number.MAX_SAFE_INTEGER - 1 }
-      : { beforeMs: nowMs - olderThan * 1_000, nowMs };
-  await assertDaemonRuns(data);
-  await withRefused(data, async (refused) => {
-    const events = refused.waitingIn(refused.older(age));
-    const of = refused.waiting().reduce((sum, one) => sum + one.events, 0);
-    if (yes === true || 2 * events <= of) return;
-    const what = `${events} of ${counted(of, 'event')} that are stored nowhere else would be deleted`;
-    await confirmed(what, 'Delete them?', 'nothing was deleted');
-  });
-  const rejections = await haveDone<never, number>(data, DROP_PATH, age, () => {});
-  const { bodies = 0, events = 0 } =
-    (await withRefused(data, (refused) => {
-      const ids = refused.older(age);
-      refused.remove(ids);
-      return { bodies: ids.length, events: refused.letGo };
-    })) ?? {};
-  if (json) return printJson({ rejections, refused_bodies: bodies, events });
-  const kept = counted(bodies, 'body', 'bodies');
-  say(`Deleted ${counted(rejections, 'rejection')} and ${kept} with ${counted(events, 'event')}.`);
+async function drop(
+  ids: readonly string[],
+  { data, json, olderThan }: DataOption & JsonOption & { readonly olderThan?: number },
+): Promise<void> {
+  const beforeMs = olderThan === undefined ? null : Date.now() - olderThan * 1_000;
+  const which = ids.length > 0 ? { ids } : { beforeMs };
+  const rejections = await haveDone<never, number>(data, DROP_PATH, which, () => {});
+  if (ids.length > 0 && rejections === 0) throw unknownId(ids[0]!);
+  if (json) return printJson({ rejections });
+  say(`Deleted ${counted(rejections, 'rejection')}.`);
 }

@@ -22,9 +22,10 @@ import { EventLoopDelay } from '../../metrics/eventLoopDelay.ts';
 import { metricsText } from '../../metrics/metrics.ts';
 import { RunFiles } from '../../metrics/runFiles.ts';
 import { previousDatabases } from '../../store/open/previousDatabases.ts';
-import { RefusedKeeper } from '../../store/rejections/refusedKeeper.ts';
+import { storedLookup } from '../../store/read/storedKeys.ts';
+import { RefusedRequests } from '../../store/refused/refusedRequests.ts';
+import { withoutToken } from '../../store/refused/withoutToken.ts';
 import { Store } from '../../store/store.ts';
-import { RejectionWriter } from '../../telemetry/rejectionWriter.ts';
 import { SourceWriter } from '../../telemetry/sourceWriter.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
 import { becomeOwnerOf } from '../options/identity.ts';
@@ -60,13 +61,13 @@ async function start(frame: Frame): Promise<number> {
   await becomeOwnerOf(options.data);
   notifier.starting();
   const watch = new StoreWatch();
-  const keeper = makeKeeper(frame);
-  const store = await openStore(frame, watch, keeper);
+  const rejected = makeRejected(frame);
+  const store = await openStore(frame, watch, rejected);
   const disk = parts.adopt(new DiskSpaceMonitor(options.data, options.minFree, log.logger), stop);
-  const telemetry = new Telemetry(store.rejections(), store.sources());
+  const telemetry = new Telemetry(rejected.begin(store.look(storedLookup)), store.sources());
   parts.adopt(new SourceWriter(telemetry, (changes) => store.writeSources(changes)), stop);
-  server = makeServer(frame, store, keeper, telemetry, certificate);
-  const daemon = { ...frame, certificate, watch, store, keeper, telemetry, server };
+  server = makeServer(frame, store, rejected, telemetry, certificate);
+  const daemon = { ...frame, certificate, watch, store, rejected, telemetry, server };
   const address = await listen(daemon, socket);
   const startedAt = new Date().toISOString();
   const status = () => boxStatus(daemon, address, startedAt);
@@ -148,47 +149,50 @@ const LOCK_WAIT_MS = 30_000;
 async function openStore(
   { options: { data }, log, parts }: Frame,
   watch: StoreWatch,
-  keeper: RefusedKeeper,
+  rejected: RefusedRequests,
 ): Promise<Store> {
   // A daemon that answers does not go away; a command that writes does.
   const isTaken = await askStatus(data).catch(() => true);
   const waitMs = isTaken === undefined ? LOCK_WAIT_MS : 0;
   const events = watch.events(log, data);
   const full: typeof events.full = (error) => {
-    keeper.diskFull();
+    rejected.diskFull();
     events.full(error);
   };
   const store = parts.adopt(await Store.open(data, { ...events, full }, { waitMs }), (it) => it.close());
-  parts.adopt(keeper, (it) => it.close());
-  keeper.begin();
+  parts.adopt(rejected, (it) => it.close());
   return store;
 }
 
-function makeKeeper({ options, log: { logger } }: Frame): RefusedKeeper {
-  const settings = { directory: options.data.path, bound: options.refusedBytes, minFree: options.minFree };
-  return new RefusedKeeper(settings, ({ bodies, events, setAside, failure: reason = TOO_FAST }) => {
-    if (setAside !== undefined) logger.warn({ file: setAside }, SET_ASIDE);
-    if (events > 0) logger.warn({ events }, LET_GO);
-    if (bodies > 0) logger.warn({ bodies, reason }, NOT_KEPT);
-  });
+function makeRejected({ options, log: { logger } }: Frame): RefusedRequests {
+  const settings = { maxBytes: options.refusedBytes, minFree: options.minFree };
+  return new RefusedRequests(
+    options.data,
+    settings,
+    ({ bodies, events, setAside, failure: reason = TOO_FAST }) => {
+      if (setAside !== undefined) logger.warn({ file: setAside }, SET_ASIDE);
+      if (events > 0) logger.warn({ events }, DELETED);
+      if (bodies > 0) logger.warn({ bodies, reason }, NOT_KEPT);
+    },
+  );
 }
 
-const NOT_KEPT = 'bodies of refused requests were not kept';
+const NOT_KEPT = 'bodies of rejected requests were not kept';
 const TOO_FAST = 'they came too fast, or there is no room for them';
-const LET_GO = 'refused events were let go before anybody had mended them';
+const DELETED =
+  'rejected events were deleted before they were stored: there is no room for them, or they are too old';
 const SET_ASIDE =
-  'refused.db was damaged: it was set aside, and begins anew; events are accepted all the same';
+  'refused.db was damaged and was set aside: a new one begins, and events are stored as before';
 
 function makeServer(
   { options, log: { logger }, parts }: Frame,
   store: Store,
-  keeper: RefusedKeeper,
+  rejected: RefusedRequests,
   telemetry: Telemetry,
   certificate: TlsCertificate | undefined,
 ): CourtServer {
   const { refusals } = telemetry;
   const accessLog = parts.adopt(new AccessLog(logger, refusals.byCode), stop);
-  parts.adopt(new RejectionWriter(refusals, (changes) => store.writeRejections(changes)), stop);
   return new CourtServer({
     preconditions: {
       tokens: store.tokens,
@@ -199,15 +203,12 @@ function makeServer(
     accessLog,
     telemetry,
     append: (events) => store.append(events),
-    keepRefused: ({ id, client, problem, camera, body, token, receivedMs }) =>
-      keeper.keep({
-        requestId: id,
-        receivedMs,
-        code: problem.code,
-        sender: camera.source ?? client,
-        bytes: body,
-        token,
-      }),
+    keepRefused: ({ id, atMs, client, problem, camera, body, token }) => {
+      const { status, code, message: error } = problem;
+      const { source = null, court_id: courtId = null, events = null } = camera;
+      const kept = body && withoutToken(body, token);
+      rejected.keep({ id, atMs, client, status, code, source, courtId, events, error, body: kept });
+    },
     rateLimit: options.rateLimit,
     connectionsPerAddress: options.connectionsPerAddress,
     keyPair: certificate?.keyPair,

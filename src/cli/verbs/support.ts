@@ -2,11 +2,11 @@ import fs from 'node:fs';
 import os from 'node:os';
 import type { Command } from 'commander';
 import { fileSink } from '../../base/fileSink.ts';
+import { REFUSED_KEPT } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { isoTime } from '../../base/units.ts';
 import { visible, visibleLines } from '../../base/visibleText.ts';
 import { askBox, askStatus } from '../../control/controlClient.ts';
-import { flushRefused, reportOf } from '../../control/rejectionRoutes.ts';
 import { type Box, boxOf, runChecks } from '../../health/checks.ts';
 import { logLineWithoutData, withoutTokens } from '../../host/supportRedaction.ts';
 import { askTool } from '../../host/systemTool.ts';
@@ -14,7 +14,7 @@ import { SERVICE } from '../../host/unitSettings.ts';
 import { lacksDatabase } from '../../store/directory/newDatabase.ts';
 import { noDatabase } from '../../store/open/openErrors.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
-import { readRejections } from '../../store/rejections/storedRejections.ts';
+import { withRefused } from '../../store/refused/readRefused.ts';
 import { notEmpty } from '../options/optionParsers.ts';
 import { drawStatus } from '../status/screen.ts';
 import { exitWhenPrinted, say, stdoutSink } from '../terminal/output.ts';
@@ -86,11 +86,10 @@ async function status({ data }: Box): Promise<string[]> {
 
 /** Without sentences and bodies, which contain what a camera has sent. */
 async function rejections({ data }: Box): Promise<string[]> {
-  await flushRefused(data);
-  const all = (await withDatabase({ data }, readRejections)).reverse().map(reportOf);
-  const lines = all.map(({ at, id, status, code, client, source, court_id, events }) =>
+  const all = await withDatabase({ data }, () => withRefused(data, (file) => file.newest(REFUSED_KEPT)));
+  const lines = (all ?? []).map(({ atMs, id, status, code, client, source, courtId, events }) =>
     visible(
-      `${at} ${id} ${status} ${code} ${client}, ${source ?? '-'} on ${court_id ?? '-'}, events ${events ?? '-'}`,
+      `${isoTime(atMs)} ${id} ${status} ${code} ${client}, ${source ?? '-'} on ${courtId ?? '-'}, events ${events ?? '-'}`,
     ),
   );
   return lines.length === 0 ? ['No request was rejected.'] : lines;

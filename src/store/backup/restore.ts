@@ -18,7 +18,6 @@ import { migrate, SCHEMA_VERSION } from '../layout/schema.ts';
 import { valueFault } from '../layout/valueFault.ts';
 import { explain } from '../open/openErrors.ts';
 import { rewriteWal } from '../open/rewriteWal.ts';
-import { withRefused } from '../rejections/refusedBodies.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';
 import { type Kept, keep, keptOf, ledgerFault, NOBODY } from './keptLedger.ts';
@@ -77,8 +76,6 @@ export async function restoreDatabase(directory: DataDirectory, file: string): P
       await setImmediate();
       const previousDatabase = await replace(target, partial);
       forgetNewDatabase(directory);
-      // What was ticked off as stored may not be in this database.
-      await withRefused(directory, (refused) => refused.forgetTicks());
       return { ...contents, previousDatabase };
     });
   } catch (error) {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { NS_PER_MS } from '../../base/units.ts';
-import { mayName, type Naming, naming } from '../../protocol/playerRedaction.ts';
+import { type Naming, naming } from '../../protocol/playerRedaction.ts';
 import { PacedSteps, STEP_ROWS, type StepWriter } from '../retention/pacedSteps.ts';
 import { vacuum } from '../retention/vacuum.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';
@@ -30,7 +30,6 @@ export interface ErasureRequest {
 /** What an erasure has done. */
 export interface Erased extends ErasedEvents {
   readonly conflictCopies: number;
-  readonly rejections: number;
   /** Pages of the database in whose free space something of him is left. */
   readonly remainingPages: number;
   /** Other files of the data directory that have something of him. */
@@ -74,10 +73,10 @@ export async function erasePlayer(context: EraseContext, request: ErasureRequest
     await eraser.finish([isAhead ? { ...entry, beforeNs: tally.lastNs + 1n } : entry]);
     writer.readErasures();
     await eraser.truncateWal();
-    const { emptied, renamed, sessions, conflictCopies, rejections } = tally;
+    const { emptied, renamed, sessions, conflictCopies } = tally;
     return {
       ...{ emptied, renamed, sessions: sessions.size },
-      ...{ conflictCopies, rejections, remainingPages: pages, files },
+      ...{ conflictCopies, remainingPages: pages, files },
     };
   } finally {
     eraser.end();
@@ -148,8 +147,7 @@ class Eraser {
     const events = new EventEraser(db, this.#steps, redactor, this.#tally);
     await events.run(player, (done) => on('events', done));
     const names = player === undefined ? (text: string) => redactor.names(text) : naming(player);
-    this.#tally.conflictCopies += await this.#deleteCopies('conflict_copy', names);
-    this.#tally.rejections += await this.#deleteCopies('rejection', mayName(names));
+    this.#tally.conflictCopies += await this.#deleteCopies(names);
     await this.#forgetPseudonyms(redactor);
   }
 
@@ -170,10 +168,10 @@ class Eraser {
   }
 
   /** Those that name one of them, whenever that was. @returns how many. */
-  async #deleteCopies(table: CopyTable, names: Naming): Promise<number> {
+  async #deleteCopies(names: Naming): Promise<number> {
     const { db } = this.#context;
-    const { turns, isNamed } = copiesIn(db, table);
-    const remove = db.prepare<[number]>(`DELETE FROM ${table} WHERE turn = ?`);
+    const { turns, isNamed } = copiesIn(db);
+    const remove = db.prepare<[number]>('DELETE FROM conflict_copy WHERE turn = ?');
     let deleted = 0;
     await this.#steps.runAll(turns, turns.length, (some) => {
       let count = 0;
@@ -241,24 +239,14 @@ class Eraser {
   }
 }
 
-type CopyTable = 'conflict_copy' | 'rejection';
-
-function copiesIn(db: Database, table: CopyTable) {
-  const copy =
-    table === 'rejection'
-      ? "concat_ws(' ', error, CAST(body AS TEXT)), ifnull(length(body) < body_bytes, 0)"
-      : "ifnull(event, ''), 0";
-  const read = db.prepare<[number], [string, number]>(`SELECT ${copy} FROM ${table} WHERE turn = ?`).raw();
-  const turns = db.prepare<[], number>(`SELECT turn FROM ${table} ORDER BY turn`).pluck().all();
-  const isNamed = (turn: number, names: Naming) => {
-    const [text, isCut] = read.get(turn) ?? ['', 0];
-    return names(text, isCut === 1);
-  };
-  return { turns, isNamed };
+function copiesIn(db: Database) {
+  const read = db.prepare<[number], string | null>('SELECT event FROM conflict_copy WHERE turn = ?').pluck();
+  const turns = db.prepare<[], number>('SELECT turn FROM conflict_copy ORDER BY turn').pluck().all();
+  return { turns, isNamed: (turn: number, names: Naming) => names(read.get(turn) ?? '') };
 }
 
-/** @returns how many conflict copies, or stored rejections, name somebody. */
-export function countCopies(db: Database, table: CopyTable, names: Naming): number {
-  const { turns, isNamed } = copiesIn(db, table);
+/** @returns how many conflict copies name somebody. */
+export function countCopies(db: Database, names: Naming): number {
+  const { turns, isNamed } = copiesIn(db);
   return turns.filter((turn) => isNamed(turn, names)).length;
 }

@@ -22,7 +22,6 @@ export class ErasureTally {
   renamed = 0;
   readonly sessions = new Set<number>();
   conflictCopies = 0;
-  rejections = 0;
   /** Pages whose free space was cleaned. */
   pages = 0;
   /** The latest time at which one of the events happened that he was taken out of: nanoseconds since 1970-01-01T00:00:00Z. */

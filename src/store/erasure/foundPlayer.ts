@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
-import { hasWord, mayName, naming } from '../../protocol/playerRedaction.ts';
+import { hasWord, naming } from '../../protocol/playerRedaction.ts';
 import { countCopies, type Erased } from './erase.ts';
 import { countErasure } from './eraseEvents.ts';
 import { ErasedPlayers, erasureOf, FOREVER_NS, readErasures } from './ledger.ts';
@@ -8,10 +8,7 @@ import { findPseudonym } from './pseudonyms.ts';
 import { Redactor } from './redactor.ts';
 
 /** What an erasure of a player would change, and what of him would stay. */
-export interface FoundPlayer
-  extends Pick<Erased, 'emptied' | 'renamed' | 'sessions' | 'conflictCopies' | 'rejections'> {
-  /** Of the rejections, those that name him: the others cannot be read. */
-  readonly namedRejections: number;
+export interface FoundPlayer extends Pick<Erased, 'emptied' | 'renamed' | 'sessions' | 'conflictCopies'> {
   /** Sessions, and cameras, whose own name has his id in it. */
   readonly namedSessions: number;
   readonly namedSources: number;
@@ -57,9 +54,7 @@ export async function findPlayer(
   const before = new ErasedPlayers(readErasures(db)).find(player);
   return {
     ...count,
-    conflictCopies: countCopies(db, 'conflict_copy', names),
-    rejections: countCopies(db, 'rejection', mayName(names)),
-    namedRejections: countCopies(db, 'rejection', names),
+    conflictCopies: countCopies(db, names),
     namedSessions: named('session', 'name'),
     namedSources: named('origin', "concat_ws(' ', venue, court, source)"),
     hasPseudonym: findPseudonym(db).get(player) !== undefined,

@@ -10,7 +10,6 @@ import type { RemainingPage } from './findRemains.ts';
 const TABLES = [
   ['event', 'seq', 'payload'],
   ['conflict_copy', 'seq', 'event'],
-  ['rejection', 'turn', 'error'],
 ] as const;
 /** A row of more bytes does not stay in its page ("Database File Format", 1.6), less what its other columns may take. */
 const ROW_BYTES = 4_061 - 200;

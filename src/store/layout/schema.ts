@@ -106,21 +106,6 @@ const LAYOUT = `
   ) STRICT;
   CREATE INDEX conflict_copy_turn ON conflict_copy (turn);
 
-  CREATE TABLE rejection (                  -- the last refused requests (storedRejections.ts)
-    turn       INTEGER PRIMARY KEY,         -- in the order in which they were refused
-    id         TEXT    NOT NULL,            -- the request_id
-    at_ms      INTEGER NOT NULL,
-    client     TEXT    NOT NULL,
-    status     INTEGER NOT NULL,
-    code       TEXT    NOT NULL,
-    source     TEXT,
-    court_id   TEXT,
-    events     INTEGER,
-    error      TEXT    NOT NULL,
-    body       BLOB,                        -- its first bytes; NULL: not read, or not kept
-    body_bytes INTEGER                      -- of all that was read
-  ) STRICT;
-
   CREATE TABLE source (                     -- what outlives the daemon of its sources (storedSources.ts)
     court       TEXT    NOT NULL,
     name        TEXT    NOT NULL,

@@ -67,7 +67,6 @@ const VALUES: readonly Rule[] = [
     table: 'erasure',
     isRight: `octet_length(player) = ${HASH_BYTES} AND ${time('at_ms')} AND ${timeOrNone('finished_ms')}`,
   },
-  { table: 'rejection', isRight: `${seq('turn')} AND ${time('at_ms')}` },
   { table: 'source', isRight: `${time('known_at')} AND ${time('heard_at')} AND json_valid(pauses)` },
   { table: 'running_time', isRight: time('ms'), rows: '= 1' },
 ];

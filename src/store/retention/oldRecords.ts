@@ -9,8 +9,6 @@ import type { PruneSelection } from './expiredEvents.ts';
 export interface OldRecords {
   /** Their turns: what came again with other content, as old as its last coming. */
   readonly conflictCopies: readonly number[];
-  /** Their turns: refused requests, as old as their refusal. */
-  readonly rejections: readonly number[];
   /** Databases that a restore has replaced, as old as that, and copies of an upgrade, as old as the file. */
   readonly databases: readonly PreviousFile[];
 }
@@ -33,11 +31,9 @@ export function findOldRecords(db: Database, selection: PruneSelection): OldReco
   const old = <Item extends { readonly ms: number }>(items: readonly Item[]) =>
     oldAmong(items, ({ ms }) => ms, selection);
   const conflictCopies = old(copies.all({ type })).map(({ turn }) => turn);
-  if (type !== null) return { conflictCopies, rejections: [], databases: [] };
-  const rejections = db.prepare<[], Dated>('SELECT turn, at_ms AS ms FROM rejection ORDER BY turn');
+  if (type !== null) return { conflictCopies, databases: [] };
   return {
     conflictCopies,
-    rejections: old(rejections.all()).map(({ turn }) => turn),
     databases: previousFiles(DataDirectory.of(db.name)).filter((file) => old([file]).length > 0),
   };
 }

@@ -39,7 +39,6 @@ class PruneTally {
   get pruned(): Pruned {
     const records = {
       conflictCopies: this.#records.flatMap(({ conflictCopies }) => conflictCopies),
-      rejections: this.#records.flatMap(({ rejections }) => rejections),
       databases: this.#records.flatMap(({ databases }) => databases),
     };
     const { events, bytes, held } = this;
@@ -160,14 +159,13 @@ class Pruner {
     const records = findOldRecords(this.#db, selection);
     removeDatabases(DataDirectory.of(this.#db.name), records);
     this.tally.bytes += records.databases.reduce((sum, { bytes }) => sum + bytes, 0);
-    await this.#deleteTurns('conflict_copy', records.conflictCopies);
-    await this.#deleteTurns('rejection', records.rejections);
+    await this.#deleteTurns(records.conflictCopies);
     this.tally.addRecords(records);
   }
 
   /** What comes meanwhile has a turn of its own. */
-  async #deleteTurns(table: 'conflict_copy' | 'rejection', turns: readonly number[]): Promise<void> {
-    const remove = this.#db.prepare<[number]>(`DELETE FROM ${table} WHERE turn = ?`);
+  async #deleteTurns(turns: readonly number[]): Promise<void> {
+    const remove = this.#db.prepare<[number]>('DELETE FROM conflict_copy WHERE turn = ?');
     await this.#steps.runAll(turns, STEP_ROWS, (some) => {
       for (const turn of some) remove.run(turn);
       return () => {};

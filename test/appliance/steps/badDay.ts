@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RejectionReport } from '../../../src/control/rejectionRoutes.ts';
 import type { AlertMessage } from '../../../src/health/alert.ts';
 import type { CheckResult, StatusProblem } from '../../../src/health/finding.ts';
 import type { Status } from '../../../src/health/status.ts';
@@ -130,7 +129,11 @@ export async function badDay(
     const client = join(6, 3, { token: 'of-another-venue' });
     const { message, advice } = await operator.finds('token_refused', /^\s*!?\s*\S+ has no valid token/m);
     expect(advice.includes('"courtd rejections"'), `"courtd status" advises: ${advice}`);
-    const refused = await operator.ask<RejectionReport[]>([0], 'rejections', '--json');
+    const refused = await operator.ask<{ client: string; status: number; error: string }[]>(
+      [0],
+      'rejections',
+      '--json',
+    );
     const mine = refused.filter((one) => one.client === client && one.status === 401);
     expect(mine.length > 0 && mine.length === refused.length, `refused are: ${JSON.stringify(refused)}`);
     return `${message} ${mine[0]!.error}`;

@@ -13,7 +13,7 @@ import { Committer, court, recorder, scratch } from '../../harness/scratchStore.
 
 /** What a restore makes of a backup whose every page is right, and what a start makes of such a database. */
 
-/** @returns a data directory with events, a token, a conflict and a rejection, after this was done to its database. */
+/** @returns a data directory with events, a token and a conflict, after this was done to its database. */
 function boxWith(t: Test, change: (db: Database.Database) => void): string {
   const { folder, db } = scratch(t);
   const committer = new Committer(db);
@@ -21,8 +21,7 @@ function boxWith(t: Test, change: (db: Database.Database) => void): string {
   committer.append(...court(...sent, event({ revision: 1 })));
   committer.append(...court({ ...sent[0]!, confidence: 0.5 }));
   committer.sealAll();
-  db.exec(`INSERT INTO token (hash, created_ms) VALUES (zeroblob(32), 1);
-    INSERT INTO rejection (turn, id, at_ms, client, status, code, error) VALUES (1, '', 1, '', 400, '', '')`);
+  db.exec('INSERT INTO token (hash, created_ms) VALUES (zeroblob(32), 1)');
   change(db);
   db.pragma('wal_checkpoint(TRUNCATE)');
   db.close();
@@ -93,7 +92,7 @@ t.test('tables, indexes, triggers and views are those of the layout, or nothing 
       /is damaged: its view "events" is not as courtd makes it/,
     ],
     ['ALTER TABLE token ADD COLUMN note TEXT', /is damaged: its table "token" is not as courtd makes it/],
-    ['DROP TABLE rejection', /is damaged: its table "rejection" is missing/],
+    ['DROP TABLE running_time', /is damaged: its table "running_time" is missing/],
   ];
   for (const [sql, sentence] of cases) {
     const folder = boxWith(t, (db) => db.exec(sql));
@@ -153,8 +152,6 @@ const VALUES: readonly (readonly [sql: string, table: string, stopsStart?: boole
   ["UPDATE origin SET source = ''", 'origin'],
   ['UPDATE conflict SET last_ms = -1', 'conflict'],
   [`UPDATE conflict_copy SET turn = ${HUGE}`, 'conflict_copy'],
-  [`UPDATE rejection SET turn = ${HUGE}`, 'rejection'],
-  ['UPDATE rejection SET at_ms = 9000000000000000', 'rejection'],
   [`UPDATE epoch SET shipped_seq = ${HUGE}`, 'epoch'],
 ];
 

@@ -17,31 +17,15 @@ t.test(
     makeNewer(newer);
     const upgraded: typeof Store = (await import(path.join(newer, 'src/store/store.ts'))).Store;
     const folder = temporaryFolder(t);
-    const rejection = {
-      turn: 1,
-      id: 'id',
-      atMs: 1,
-      client: '10.0.0.1',
-      status: 400,
-      code: 'invalid_json',
-      source: null,
-      courtId: null,
-      events: null,
-      error: 'no JSON',
-      body: Buffer.from([0, 255]),
-      bodyBytes: 2,
-    };
     const sent = court(...events(20), event({ revision: 2 ** 53 - 1 }));
     const first = await Store.open(new DataDirectory(folder), recorder().on);
     await first.append(sent);
     await first.append([{ ...sent[0]!, confidence: 0.5 }]);
-    t.ok(first.writeRejections({ added: [rejection], gone: [] }));
     await first.close();
 
     const { on, told } = recorder();
     const store = await upgraded.open(new DataDirectory(folder), on);
     t.ok(told.includes('upgrading'));
-    t.match(store.rejections(), [rejection]);
     t.match(await store.append(sent), { accepted: 0, duplicates: sent.length, conflicts: 0 });
     t.match(await store.append([{ ...sent[1]!, confidence: 0.5 }]), { duplicates: 1, conflicts: 1 });
     t.match(await store.append(court(event())), { accepted: 1 });

@@ -1,0 +1,111 @@
+import { hash } from 'node:crypto';
+import zlib from 'node:zlib';
+import { isoTime } from '../../base/units.ts';
+import { bodyParts, type EventKey } from '../../protocol/bodyParts.ts';
+import { decodeBatch } from '../../protocol/decodeBatch.ts';
+import { type Fault, Problem } from '../../protocol/errors.ts';
+import type { EventRules } from '../../protocol/validate.ts';
+import type { RefusedBody, RefusedFile } from './refusedFile.ts';
+
+/** Events that are remembered while it is decided where each came last: some 20 MB. Of more, an old one may be there twice. */
+const REMEMBERED = 200_000;
+
+export interface LinesOptions {
+  readonly sender: string | null;
+  readonly rules: EventRules;
+  readonly isStored: (key: EventKey) => boolean;
+  /** Is called with the request_id of each body that cannot be unpacked: it is left out. */
+  readonly onDamaged: (id: string) => void;
+}
+
+/** A part of a body that is exported as one line. */
+interface Part {
+  readonly index: number;
+  /** Undefined: the body could not be parted into events. */
+  readonly text: Buffer | undefined;
+  readonly key: EventKey | undefined;
+}
+
+/** @yields for each body the lines of its events that are not stored, as `rejections export` writes them, the oldest body first. */
+export function* refusedLines(file: RefusedFile, options: LinesOptions): Generator<string[]> {
+  const { sender, rules, isStored, onDamaged } = options;
+  const earlier = earlierOnes(file, sender);
+  for (const body of file.bodies(1, sender)) {
+    const bytes = unpacked(body.gzip);
+    if (bytes === undefined) {
+      onDamaged(body.id);
+      continue;
+    }
+    yield partsOf(bytes)
+      .filter(({ index, key }) => !earlier.has(placeOf(body, index)) && !(key !== undefined && isStored(key)))
+      .map(({ index, text }) => lineOf(body, index, text, bytes, rules));
+  }
+}
+
+/** @returns the places of events that came again later. */
+function earlierOnes(file: RefusedFile, sender: string | null): Set<string> {
+  const [seen, earlier] = [new Set<string>(), new Set<string>()];
+  for (const body of file.bodies(-1, sender)) {
+    const bytes = unpacked(body.gzip);
+    for (const { index, text, key } of bytes === undefined ? [] : partsOf(bytes).reverse()) {
+      const identity =
+        key === undefined ? (text ?? bytes!) : `${key.sessionId}\n${key.eventId}\n${key.revision}`;
+      const name = hash('sha256', identity, 'buffer').toString('latin1', 0, 12);
+      if (seen.has(name)) earlier.add(placeOf(body, index));
+      else if (seen.size < REMEMBERED) seen.add(name);
+    }
+  }
+  return earlier;
+}
+
+function placeOf({ seq }: RefusedBody, index: number): string {
+  return `${seq} ${index}`;
+}
+
+function partsOf(body: Buffer): Part[] {
+  return bodyParts(body) ?? [{ index: 0, text: undefined, key: undefined }];
+}
+
+function lineOf(
+  { id, atMs }: RefusedBody,
+  index: number,
+  text: Buffer | undefined,
+  body: Buffer,
+  rules: EventRules,
+): string {
+  const faults = text === undefined ? faultsOf(body, rules) : faultsOfPart(text, rules);
+  const head = JSON.stringify({ request_id: id, index, received_at: isoTime(atMs), faults }).slice(0, -1);
+  // In JSON, a line end stands only between two tokens.
+  const last =
+    text === undefined
+      ? `"body":"${body.toString('base64')}"`
+      : `"event":${text.toString().replace(/[\r\n]/g, ' ')}`;
+  return `${head},${last}}\n`;
+}
+
+/** @returns all faults of an event; none if it is valid. */
+function faultsOfPart(text: Buffer, rules: EventRules): readonly Fault[] {
+  // Alone, an array would be a batch.
+  if (text.toString('latin1', 0, 1) !== '{') return [{ path: '', message: 'must be an object' }];
+  return faultsOf(text, rules);
+}
+
+/** @returns what is wrong with a body; none if it is valid. */
+function faultsOf(body: Buffer, rules: EventRules): readonly Fault[] {
+  try {
+    decodeBatch(body, rules, Number.POSITIVE_INFINITY);
+    return [];
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return error.members.details ?? [{ path: '', message: error.message }];
+  }
+}
+
+/** @returns undefined if it is damaged: SQLite has no checksums, gzip has. */
+export function unpacked(gzip: Buffer): Buffer | undefined {
+  try {
+    return zlib.gunzipSync(gzip);
+  } catch {
+    return undefined;
+  }
+}

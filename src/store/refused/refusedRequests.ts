@@ -1,0 +1,360 @@
+import { hash } from 'node:crypto';
+import fs from 'node:fs';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import { unusedName } from '../../base/atomicFile.ts';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
+import {
+  REFUSED_CHECK_MS,
+  REFUSED_FREE_PART,
+  REFUSED_MS,
+  REFUSED_QUEUE,
+  REFUSED_WRITE_MS,
+} from '../../base/limits.ts';
+import { freeMemory } from '../../base/ownMemory.ts';
+import { DAY_MS } from '../../base/units.ts';
+import { bodyParts, type EventKey } from '../../protocol/bodyParts.ts';
+import type { Naming } from '../../protocol/playerRedaction.ts';
+import { failureKind } from '../sqlite/errors.ts';
+import {
+  type NewRequest,
+  RefusedFile,
+  type RefusedRequest,
+  type RefusedSelection,
+  type WaitingEvents,
+} from './refusedFile.ts';
+
+const [gzip, gunzip] = [promisify(zlib.gzip), promisify(zlib.gunzip)];
+
+export interface RefusedSettings {
+  /** Bytes of all bodies that are kept; 0 keeps none. */
+  readonly maxBytes: number;
+  /** Free space that the operator wants, in bytes. */
+  readonly minFree: number;
+}
+
+/** A rejected request, with its body if the content was at fault. */
+export interface Rejected extends RefusedRequest {
+  /** Without the token, and a copy: it is freed. */
+  readonly body: Buffer | undefined;
+}
+
+/** What was lost. */
+export interface Lost {
+  /** Bodies that were not kept. */
+  readonly bodies: number;
+  /** Events that were kept, and were deleted before they were stored. */
+  readonly events: number;
+  /** The new name of a damaged file. */
+  readonly setAside?: string;
+  /** Why nothing is kept at the moment. */
+  readonly failure?: string;
+}
+
+const NOTHING: Lost = { bodies: 0, events: 0 };
+/** Memory of a request in the queue beyond its body. */
+const OVERHEAD_BYTES = 500;
+/** Milliseconds between two reports of what was lost. */
+const REPORT_MS = 60_000;
+/** Senders whose events are reported as waiting, and requests that are read back at a start. */
+const [SENDERS, READ_BACK] = [100, 10_000];
+/** Rows that are deleted in one turn of the event loop. */
+const STEP_ROWS = 100;
+/** Looking whether events are stored takes this part of the time. */
+const LOOK_PART = 1 / 20;
+const FAILURES: Partial<Record<ReturnType<typeof failureKind>, string>> = {
+  full: 'the disk is full',
+  damaged: 'refused.db was damaged, and was set aside',
+  busy: 'another program has locked refused.db',
+};
+
+/** Keeps rejected requests in `refused.db`, apart from the database: they are queued within bounds, and written once a second. */
+export class RefusedRequests {
+  readonly #directory: DataDirectory;
+  readonly #settings: RefusedSettings;
+  readonly #onLost: (lost: Lost) => void;
+  #isStored: (key: EventKey) => boolean = () => false;
+  #file: RefusedFile | undefined;
+  #queue: Rejected[] = [];
+  #bytesOf = new Map<string, number>();
+  #withoutBody = new Map<string, number>();
+  #waiting: readonly WaitingEvents[] | undefined;
+  #lost = NOTHING;
+  #reportedAt = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  #checkTimer: NodeJS.Timeout | undefined;
+  /** The last of what is done one after the other. */
+  #work: Promise<unknown> = Promise.resolve();
+  #looking: Promise<void> | undefined;
+  readonly #closing = new AbortController();
+
+  /** @param onLost is called at most once a minute. */
+  constructor(directory: DataDirectory, settings: RefusedSettings, onLost: (lost: Lost) => void) {
+    this.#directory = directory;
+    this.#settings = settings;
+    this.#onLost = onLost;
+  }
+
+  /**
+   * Opens the file. Call it when the data directory is locked.
+   * @param isStored whether an event is in the database.
+   * @returns what was rejected within a day, the oldest first.
+   */
+  begin(isStored: (key: EventKey) => boolean): RefusedRequest[] {
+    this.#isStored = isStored;
+    this.#checkTimer = setInterval(() => this.look(), REFUSED_CHECK_MS).unref();
+    this.look();
+    return this.recent();
+  }
+
+  /** @returns what was rejected within a day, the oldest first. */
+  recent(): RefusedRequest[] {
+    if (this.#isMissing) return [];
+    return this.#attempt((file) => file.since(Date.now() - DAY_MS, READ_BACK)) ?? [];
+  }
+
+  get #isMissing(): boolean {
+    return this.#file === undefined && !fs.existsSync(this.#directory.file('refused'));
+  }
+
+  /** Queues a request. In a flood of one kind without bodies only the first of each second are kept. */
+  keep(request: Rejected): void {
+    const { body, code, source, client } = request;
+    const isKept = body !== undefined && this.#hasRoom(source ?? client, body.length + OVERHEAD_BYTES);
+    if (!isKept) {
+      const count = (this.#withoutBody.get(code) ?? 0) + 1;
+      this.#withoutBody.set(code, count);
+      if (count > REFUSED_QUEUE.withoutBody) return;
+    }
+    this.#queue.push(isKept ? request : { ...request, body: undefined });
+    this.#timer ??= setTimeout(() => void this.flush(), REFUSED_WRITE_MS);
+  }
+
+  #hasRoom(sender: string, bytes: number): boolean {
+    if (this.#settings.maxBytes === 0) return false;
+    const own = this.#bytesOf.get(sender) ?? 0;
+    const all = this.#bytesOf.values().reduce((sum, one) => sum + one, 0);
+    const { ofASender, inAll } = REFUSED_QUEUE;
+    if ((own > 0 && own + bytes > ofASender) || (all > 0 && all + bytes > inAll)) {
+      this.#lose({ bodies: 1 });
+      return false;
+    }
+    this.#bytesOf.set(sender, own + bytes);
+    return true;
+  }
+
+  /** @returns once all that came so far is in the file. */
+  flush(): Promise<void> {
+    return this.#next(() => this.#write());
+  }
+
+  /** Rejected events that are kept, and are not stored yet. */
+  get waiting(): readonly WaitingEvents[] {
+    if (this.#file === undefined) return [];
+    this.#waiting ??= this.#attempt((file) => file.waiting(SENDERS));
+    return this.#waiting ?? [];
+  }
+
+  /** The disk is full: to delete rows would need room, so the whole file goes. */
+  diskFull(): void {
+    void this.#next(async () => this.#discard());
+  }
+
+  /** @returns how many were deleted. */
+  delete(selection: RefusedSelection): Promise<number> {
+    return this.#next(async () => {
+      await this.#write();
+      if (this.#isMissing) return 0;
+      return await this.#delete(this.#attempt((file) => file.seqs(selection)) ?? []);
+    });
+  }
+
+  /** Deletes those that name a player, and whatever of them cannot be read. @returns how many. */
+  erase(names: Naming): Promise<number> {
+    return this.#next(async () => {
+      await this.#write();
+      const named = this.#isMissing
+        ? []
+        : await this.#attempt((file) => namedIn(file, names))?.catch((error) => this.#fail(error));
+      const deleted = await this.#delete(named ?? []);
+      // Nobody can say whom a damaged one names.
+      for (const damaged of this.#directory.damagedRefused()) fs.rmSync(damaged, { force: true });
+      return deleted;
+    });
+  }
+
+  async #delete(seqs: readonly number[]): Promise<number> {
+    for (let at = 0; at < seqs.length; at += STEP_ROWS) {
+      this.#attempt((file) => file.delete(seqs.slice(at, at + STEP_ROWS)));
+      await setImmediate();
+    }
+    if (seqs.length > 0) this.#attempt((file) => file.giveBack());
+    return seqs.length;
+  }
+
+  /** Looks soon for what is too old, for a disk that is low, and for bodies whose events are all stored meanwhile. */
+  look(): void {
+    void this.#next(async () => {
+      if (this.#isMissing) return;
+      await this.#delete(this.#attempt((file) => file.seqs({ beforeMs: Date.now() - REFUSED_MS })) ?? []);
+      this.#attempt((file) => file.shrink(this.#settings.maxBytes));
+      this.#makeRoom();
+    });
+    // The next write meets what is wrong with the file.
+    this.#looking ??= this.#forgetStored()
+      .catch(() => {})
+      .finally(() => {
+        this.#looking = undefined;
+      });
+  }
+
+  /** A step takes one body, and long pauses follow: requests are answered in between. */
+  async #forgetStored(): Promise<void> {
+    if (this.#file === undefined) return;
+    for (const { seq, gzip: packed } of this.#file.bodies()) {
+      const body = await gunzip(packed).catch(() => undefined);
+      const startedAt = performance.now();
+      const parts = body && bodyParts(body);
+      const areStored = parts?.every(({ key }) => key !== undefined && this.#isStored(key)) ?? false;
+      if (areStored) this.#attempt((file) => file.forgetBody(seq));
+      await sleep((performance.now() - startedAt) / LOOK_PART, undefined, { signal: this.#closing.signal });
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#checkTimer);
+    await this.flush();
+    this.#closing.abort();
+    this.#forget();
+  }
+
+  async #write(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const queue = this.#queue;
+    if (queue.length === 0) return;
+    [this.#queue, this.#bytesOf, this.#withoutBody] = [[], new Map(), new Map()];
+    const isLow = this.#makeRoom();
+    const known = new Set<string>();
+    const requests: NewRequest[] = [];
+    let bodies = 0;
+    for (const { body, ...request } of queue) {
+      const sha256 = body === undefined ? null : hash('sha256', body, 'buffer');
+      const name = sha256?.toString('latin1') ?? '';
+      const isNew =
+        sha256 !== null && !known.has(name) && this.#attempt((file) => !file.has(sha256)) === true;
+      known.add(name);
+      requests.push({ ...request, sha256, gzip: isNew && !isLow ? await gzip(body!, { level: 1 }) : null });
+      if (isNew) bodies++;
+      // A small one may be a part of a pool.
+      if (body !== undefined && body.length === body.buffer.byteLength) freeMemory(body.buffer);
+    }
+    if (isLow && bodies > 0) this.#lose({ bodies, failure: 'the disk is nearly full' });
+    const isAdded = this.#attempt((file) => {
+      file.add(requests, this.#settings.maxBytes);
+      return true;
+    });
+    if (isAdded === undefined) this.#lose({ bodies });
+  }
+
+  /** If the disk is low, bodies go before any event is refused. @returns whether it is. */
+  #makeRoom(): boolean {
+    const { bavail, blocks, bsize } = fs.statfsSync(this.#directory.path);
+    const missing = Math.min(this.#settings.minFree, blocks * bsize * REFUSED_FREE_PART) - bavail * bsize;
+    if (missing <= 0) return false;
+    this.#attempt((file) => {
+      file.shrink(Math.max(0, file.bytes - missing));
+      file.giveBack();
+    });
+    return true;
+  }
+
+  /** Runs `work` on the file; a file that cannot be used is given up. @returns undefined if that failed. */
+  #attempt<Result>(work: (file: RefusedFile) => Result): Result | undefined {
+    try {
+      this.#file ??= this.#open();
+      const result = work(this.#file);
+      this.#waiting = undefined;
+      if (this.#file.evicted > 0) this.#lose({ events: this.#file.evicted });
+      this.#file.evicted = 0;
+      return result;
+    } catch (error) {
+      return this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): undefined {
+    const kind = failureKind(error);
+    this.#lose({ failure: FAILURES[kind] ?? (error as Error).message });
+    if (kind === 'full') this.#discard();
+    else if (kind === 'damaged') this.#setAside();
+    else this.#forget();
+  }
+
+  #open(): RefusedFile {
+    const file = this.#directory.file('refused');
+    // SQLite would take an empty file for a new one.
+    if (fs.statSync(file, { throwIfNoEntry: false })?.size === 0) this.#setAside();
+    return new RefusedFile(file, 'write');
+  }
+
+  #discard(): void {
+    const events = this.waiting.reduce((sum, one) => sum + one.events, 0);
+    if (events > 0) this.#lose({ events });
+    this.#forget();
+    for (const name of ['refusedWal', 'refusedShm', 'refused'] as const)
+      fs.rmSync(this.#directory.file(name), { force: true });
+  }
+
+  /** For whoever wants to read what is left of it; only the newest, so that a bad disk does not fill with them. */
+  #setAside(): void {
+    this.#forget();
+    for (const older of this.#directory.damagedRefused()) fs.rmSync(older, { force: true });
+    const file = this.#directory.file('refused');
+    const aside = unusedName((time) => `${file}.damaged-${time}`);
+    if (fs.existsSync(`${file}-wal`)) fs.renameSync(`${file}-wal`, `${aside}-wal`);
+    fs.rmSync(`${file}-shm`, { force: true });
+    fs.renameSync(file, aside);
+    this.#lose({ setAside: aside });
+  }
+
+  #forget(): void {
+    this.#file?.close();
+    this.#file = undefined;
+    this.#waiting = undefined;
+  }
+
+  #lose(more: Partial<Lost>): void {
+    const { bodies, events } = this.#lost;
+    this.#lost = {
+      ...this.#lost,
+      ...more,
+      bodies: bodies + (more.bodies ?? 0),
+      events: events + (more.events ?? 0),
+    };
+    const now = performance.now();
+    const isNone = this.#lost.bodies === 0 && this.#lost.events === 0 && this.#lost.setAside === undefined;
+    if (isNone || now - this.#reportedAt < REPORT_MS) return;
+    this.#reportedAt = now;
+    this.#onLost(this.#lost);
+    this.#lost = NOTHING;
+  }
+
+  #next<Result>(work: () => Promise<Result>): Promise<Result> {
+    const done = this.#work.then(work);
+    this.#work = done.catch((error) => this.#fail(error));
+    return done;
+  }
+}
+
+/** @returns the seqs of the requests that name somebody, or whose body cannot be read. */
+export async function namedIn(file: RefusedFile, names: Naming): Promise<number[]> {
+  const seqs: number[] = [];
+  for (const { seq, text, gzip: packed } of file.texts()) {
+    const body = packed === null ? '' : await gunzip(packed).catch(() => undefined);
+    if (body === undefined || names(`${text} ${body}`)) seqs.push(seq);
+    if (seq % STEP_ROWS === 0) await setImmediate();
+  }
+  return seqs;
+}
