@@ -80,7 +80,7 @@ t.test('check repeats nothing that status reports', async (t) => {
   const { problems } = JSON.parse(
     (await system.courtd(['status', '--json', '--data', data])).stdout,
   ) as Status;
-  t.ok(problems.length >= 3, `${problems.map(({ code }) => code)}`);
+  t.ok(problems.length > 0, 'status has something to report');
   const found = Object.values(await check(t, system, data));
   for (const { message, advice } of problems) {
     t.notOk(
