@@ -48,8 +48,8 @@ class Operator {
     return problems.every(({ code }) => code === 'new_database') && sending === cameras;
   }
 
-  /** @returns once status has found it: exit status 1, and a sentence. */
-  async finds(code: string, sentence: RegExp): Promise<StatusProblem> {
+  /** @returns once status has found it, with exit status 1. @param source that its message names, if it is about one. */
+  async finds(code: string, source = ''): Promise<StatusProblem> {
     for (;;) {
       const { problems } = await this.ask<Status>([0, 1], 'status', '--json');
       const found = problems.find((problem) => problem.code === code);
@@ -57,9 +57,9 @@ class Operator {
         await sleep(LOOK_MS);
         continue;
       }
-      expect(sentence.test(found.message), `"courtd status" says: ${found.message}`);
-      const { status, stdout } = await this.#box.run(...AS_MEMBER, 'status');
-      expect(status === 1 && sentence.test(stdout), `"courtd status" ended with ${status}: ${stdout}`);
+      expect(found.message.includes(source), `"courtd status" reports: ${found.message}`);
+      const { status } = await this.#box.run(...AS_MEMBER, 'status');
+      expect(status === 1, `"courtd status" ended with ${status}`);
       return found;
     }
   }
@@ -127,8 +127,8 @@ export async function badDay(
 
   await walk.step('a token is wrong', async () => {
     const client = join(6, 3, { token: 'of-another-venue' });
-    const { message, advice } = await operator.finds('token_refused', /^\s*!?\s*\S+ has no valid token/m);
-    expect(advice.includes('"courtd rejections"'), `"courtd status" advises: ${advice}`);
+    const { message, advice } = await operator.finds('token_refused');
+    expect(advice.includes('courtd token rotate'), `"courtd status" advises: ${advice}`);
     const refused = await operator.ask<{ client: string; status: number; error: string }[]>(
       [0],
       'rejections',
@@ -142,21 +142,19 @@ export async function badDay(
   await walk.step('a backup fails', async () => {
     const { status } = await box.run('systemctl', 'start', 'courtd-backup.service');
     expect(status !== 0, 'it has found a place for it');
-    const { message } = await operator.finds('backup_failed', /The nightly backup has failed/);
     const found = await operator.check('backup');
     expect(
       found.level === 'fail' && found.message.includes(BACKUPS),
       `"courtd check" says: ${found.message}`,
     );
-    return `${message} ${found.message}`;
+    return found.message;
   });
 
   await walk.step('a camera dies', async () => {
     const left = HEARD_MS - (performance.now() - heardFrom);
     if (left > 0) await sleep(left);
     await playing.kill('camera-2');
-    const silent = /camera-2 on court-1: silent for .* while its court plays/;
-    const { message, advice } = await operator.finds('source_silent', silent);
+    const { message, advice } = await operator.finds('source_silent', 'camera-2 on court-1');
     const { sources } = await operator.ask<Status>([1], 'status', '--json');
     const dead = sources.filter(({ state }) => state === 'silent').map(({ source }) => source);
     expect(dead.join() === 'camera-2', `silent are: ${dead.join()}`);
@@ -164,10 +162,7 @@ export async function badDay(
   });
 
   await walk.step('a clock is wrong', async () => {
-    const { message } = await operator.finds(
-      'clock_off',
-      /The clock of camera-5 on court-2 is 4 min \d+ s behind\./,
-    );
+    const { message } = await operator.finds('clock_off', 'camera-5 on court-2');
     const { message: own } = await operator.check('clock');
     const last = await box.must(...AS_MEMBER, 'tail', '--source', 'camera-5', '--json');
     const { received_at, event } = JSON.parse(last.split('\n').at(-1)!);
@@ -207,7 +202,7 @@ export async function badDay(
     await box.run('runuser', '-u', 'technician', '--', 'dd', 'if=/dev/zero', `of=${FILLER}`, 'bs=64k');
     // The room that the log still has in its file would last its neighbours for a minute.
     join(7, 3, { noteBytes: LARGE_BYTES });
-    const { message } = await operator.finds('disk_full', /The disk is full/);
+    const { message } = await operator.finds('disk_full');
     await playing.kill('camera-7');
     await box.must('rm', FILLER);
     await operator.isOver('disk_full');
