@@ -223,37 +223,6 @@ t.test(
   },
 );
 
-t.test(
-  'with a revision goes what it has replaced, whatever its type and age: it would be current again',
-  async (t) => {
-    const daemon = await Daemon.start(t);
-    const [corrected, first, kept, plain] = events(4, { session_id: 's', type: 'BALL_HIT' });
-    await counts(daemon, [corrected, kept, { ...plain, type: 'PLAYER_POSITION' }]);
-    // The correction says that it was no hit; and of another event the higher revision came first.
-    await counts(daemon, [
-      { ...corrected, revision: 1, type: 'PLAYER_POSITION' },
-      { ...first, revision: 2, type: 'PLAYER_POSITION' },
-      { ...first, revision: 3, type: 'PLAYER_POSITION' },
-    ]);
-    age(daemon, 10, "event_id <> 'young'");
-    await counts(daemon, [
-      { ...first, revision: 1 },
-      first,
-      { ...kept, revision: 1 },
-      ...events(20, { session_id: 's' }),
-    ]);
-    const positions = ['--older-than', '7d', '--type', 'PLAYER_POSITION'];
-    const dry = JSON.parse((await daemon.command('prune', '--dry-run', '--json', ...positions)).stdout);
-    t.match(dry, { events: 7, sessions: 1 });
-    t.match(await pruned(daemon, ...positions), { events: 7, sessions: 1 });
-    const exported = (await daemon.command('export', 's', '--format', 'ndjson', '--current')).stdout;
-    for (const { event_id } of [corrected!, first!, plain!])
-      t.notOk(exported.includes(event_id), 'gone as a whole');
-    t.ok(exported.includes(kept!.event_id));
-    t.match(await daemon.command('event', 'show', 's', first!.event_id), { status: 1 });
-  },
-);
-
 /** A prune in the background, and what it has said so far. */
 function startPrune(t: Test, data: string, ...args: string[]) {
   const child = start(BIN, ['prune', '--older-than', '90d', '--yes', ...args, '--data', data]);
