@@ -82,14 +82,6 @@ export class SystemdNotifier {
     this.#repeat(() => void this.#ping(health), this.#watchdogMs / WATCHDOG_PINGS);
   }
 
-  /** Shows a status that has just changed. Resolves when systemd has it, or does not take it at once. */
-  async refresh(health: Pick<Health, 'status'>): Promise<void> {
-    // Not while it stops.
-    if (this.#timers.length === 0) return;
-    const lines = this.#statusLine(health.status());
-    if (lines.length > 0) await Promise.race([this.#send(...lines), sleep(REFRESH_MS)]);
-  }
-
   /** Shows why the start failed while systemd waits to restart: it shows no log lines of a previous attempt. */
   failed(sentence: string): Promise<void> {
     this.#stopTimers();

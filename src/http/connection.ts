@@ -66,9 +66,9 @@ export class Connection {
     this.hasAsked = true;
     if (this.isFinished || this.pending !== undefined) {
       this.isLast = true;
-      req.resume();
-      if (this.pending !== undefined) this.socket.pause();
+      if (this.pending !== undefined) this.#stopReading();
       else if (++this.#further > FURTHER_REQUESTS) this.socket.destroy();
+      else req.resume();
       return false;
     }
     this.pending = { req, res };
@@ -98,6 +98,12 @@ export class Connection {
     this.#hasParserFailed = error.code !== 'ERR_HTTP_REQUEST_TIMEOUT';
     if (isInBody) pending.failBody?.(problemOf(true));
     else if (pending === undefined) answer(problemOf(false));
+    else this.#stopReading();
+  }
+
+  /** What comes behind the last request waits in the kernel until that one is answered. Node resumes a socket after each request that it has parsed. */
+  #stopReading(): void {
+    process.nextTick(() => this.socket.pause());
   }
 
   /**

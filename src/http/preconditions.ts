@@ -17,12 +17,8 @@ export interface PreconditionContext {
   readonly bodyLimitBytes: number;
 }
 
-/** Whose request it is. */
-interface Asking {
-  readonly client: string;
-  /** A command of this box needs no token. */
-  readonly isLocal: boolean;
-}
+/** Whose request it is: a command of this box (`isLocal`) needs no token. */
+type Asking = { readonly client: string; readonly isLocal: boolean };
 
 /**
  * Checks a request's head, before its body is read: HTTP, token, rate, path, method, media type, encoding, declared length. The

@@ -1,3 +1,6 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
 import t from 'tap';
 import { Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
@@ -9,6 +12,8 @@ runInProcess();
 /** A 202 is always that of its own request, whatever comes behind it. In whatever pieces: the fuzzer. */
 
 const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+const SMALL = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+const READ_BYTES = 64 * 1024;
 const UPGRADE = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c' };
 
 /** @returns what came on this connection until it ended. */
@@ -124,4 +129,19 @@ t.test('an upgrade whose body is broken or cut is not stored', async (t) => {
   }
   t.equal((await RawClient.ask(t, daemon, request(daemon, { body: '[]' }))).status, 202);
   t.strictSame([...(await stored(session_id))], []);
+});
+
+t.test('what is sent behind a request is not read until that one is answered', async (t) => {
+  const lock = new Database(path.join(daemon.data, 'courtd.db'));
+  t.teardown(() => lock.close());
+  lock.exec('BEGIN IMMEDIATE');
+  const client = await RawClient.connect(t, daemon);
+  const io = `/proc/${daemon.child.pid}/io`;
+  const bytesRead = () => Number(/^rchar: (\d+)$/m.exec(fs.readFileSync(io, 'utf8'))?.[1]);
+  const before = bytesRead();
+  const further = SMALL.repeat((16 * READ_BYTES) / SMALL.length);
+  client.send(Buffer.concat([request(daemon, { body: JSON.stringify(event()) }), Buffer.from(further)]));
+  t.equal((await client.next()).status, 503);
+  const read = bytesRead() - before;
+  t.ok(read <= 2 * READ_BYTES, `${read} bytes were read`);
 });

@@ -96,13 +96,9 @@ export function routesOf(
   metrics: () => Promise<string>,
   status: () => Promise<DaemonStatus>,
 ): ControlRoute[] {
-  const { notifier, store, rejected, telemetry, server } = daemon;
+  const { store, rejected, telemetry, server } = daemon;
   return [
-    jsonRoute(STATUS_PATH, async () => {
-      // `token rotate` asks this: whoever looks at `systemctl status` next sees that there is a token.
-      await notifier.refresh({ status: () => statusLine(daemon) });
-      return status();
-    }),
+    jsonRoute(STATUS_PATH, status),
     jsonRoute(METRICS_PATH, metrics),
     dropRoute(async (which) => {
       const dropped = await rejected.delete(which);
