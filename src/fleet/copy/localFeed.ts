@@ -56,7 +56,7 @@ export class LocalFeed implements EventFeed {
       damage ||= `${arrivals.damage}`;
     }
     const { isLast, epochs } = arrivals;
-    const { events } = arrivals;
+    const events = arrivals.events.filter(({ seq }) => seq > after);
     const epoch = epochs.at(-1)!.name;
     const lines: string[] = [];
     let bytes = 0;

@@ -58,7 +58,7 @@ export async function* serveLog(
       // An erasure came between the reading and the naming.
       if (events === undefined) continue;
       if (arrivals.damage.isFound) onDamage(`${arrivals.damage}`);
-      const lines = events.map(arrivalToJson);
+      const lines = events.filter((one) => one.seq > seq).map(arrivalToJson);
       yield arrivals.isLast ? [...lines, '\n'] : lines;
       seq = arrivals.upTo;
       if (!arrivals.isLast) continue;

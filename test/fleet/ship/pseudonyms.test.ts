@@ -31,13 +31,16 @@ function boxOf(t: Cleanup): Box {
 
 /** What leaves a box: by a new feed, as after a kill. */
 async function stream({ data }: Box): Promise<string[]> {
-  const log = await BoxLog.open(localFeed(new DataDirectory(data), { players: 'pseudonym' }));
+  const feed = localFeed(new DataDirectory(data), { players: 'pseudonym' });
+  const log = await BoxLog.open(feed);
   log.start(0);
   const lines: string[] = [];
   const { signal } = new AbortController();
   for (let piece = await log.next(0, 0, signal); piece !== undefined; piece = await log.next(0, 0, signal))
     lines.push(...piece.lines);
   log.close();
+  // Once it has closed the database.
+  await feed.lines.return?.();
   return lines;
 }
 
