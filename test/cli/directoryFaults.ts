@@ -7,8 +7,6 @@ import { BIN, courtd, run, temporaryFolder } from '../harness/daemon.ts';
 
 /** Every command that works on what is there. */
 export const READERS = [
-  // First those that would go on with what another one has made.
-  ['ship', '--once', '--url', 'nats://127.0.0.1:9', '--box', 'venue-7'],
   ['tail', '--follow', '--after', '0'],
   ['session', 'list'],
   ['session', 'list', '--json'],

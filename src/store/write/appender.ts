@@ -69,8 +69,7 @@ export class Appender {
   #nextSeq: number;
 
   constructor(db: Database, keyLimits?: KeyLimits) {
-    // SQLite writes the undo journal of a multi-row statement, such as a step of a move, to a temporary file: in
-    // memory, not in /var/tmp.
+    // SQLite writes the undo journal of a multi-row statement to a temporary file: in memory, not in /var/tmp.
     db.pragma('temp_store = MEMORY');
     this.#db = db;
     this.#names = new NameInterner(db);
@@ -87,11 +86,7 @@ export class Appender {
     this.#nextSeq = (db.prepare<[], number>(`SELECT ${LAST_GIVEN_SEQ}`).pluck().get() ?? 0) + 1;
   }
 
-  /**
-   * Appends the events of all requests together: inserting several rows with a statement takes half the time of one statement a row.
-   * @returns the counts of each request, in the same order.
-   * @throws {SqliteError} where the transaction must be rolled back.
-   */
+  /** Appends the events of all requests together. @returns the counts of each. @throws {SqliteError} if the transaction must be rolled back. */
   append(arrivals: readonly ReceivedBatch[]): Counts[] {
     const counts = arrivals.map(({ events }): Candidate['counts'] => ({
       accepted: events.length,
@@ -137,7 +132,6 @@ export class Appender {
     this.#copies.add(first.seq, event);
   }
 
-  /** Call it after the transaction has been committed. */
   committed(): void {
     this.#names.committed();
     this.keys.committed();
@@ -146,6 +140,7 @@ export class Appender {
   /** Forgets the ids of names: some have been deleted. */
   forgetNames(): void {
     this.#names.forget();
+    this.#arbiter.forgetNames();
   }
 
   /** Takes players who have been erased since then out of what comes, too. */
@@ -153,9 +148,9 @@ export class Appender {
     this.#redactor.use(readErasures(this.#db));
   }
 
-  /** Forgets everything since the last commit. */
   rolledBack(): void {
     this.#names.rolledBack();
+    this.#arbiter.forgetNames();
     this.keys.rolledBack();
   }
 

@@ -8,12 +8,14 @@ export type CameraNames = Pick<CourtEvent, 'courtId' | 'source'>;
 
 /** Compares events that came again with the stored ones. */
 export class Arbiter {
-  readonly #decoder: ArrivalDecoder;
+  readonly #db: Database;
+  #decoder: ArrivalDecoder;
   readonly #row: Statement<[number], ArrivalRow>;
   #last: DecodedEvent | undefined;
   readonly #removals: readonly Statement<[{ seq: number; session: number }]>[];
 
   constructor(db: Database) {
+    this.#db = db;
     this.#decoder = new ArrivalDecoder(db);
     this.#row = db
       .prepare<[number], ArrivalRow>(`SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE seq = ?`)
@@ -31,6 +33,11 @@ export class Arbiter {
   /** Call it before each transaction: rows may have changed. */
   begin(): void {
     this.#last = undefined;
+  }
+
+  /** Call it after a rollback, and when names are deleted: their ids are given to other names. */
+  forgetNames(): void {
+    this.#decoder = new ArrivalDecoder(this.#db);
   }
 
   /**

@@ -24,7 +24,7 @@ export interface KeyLimits {
 
 export const KEY_LIMITS: KeyLimits = { calm: 50_000, urgent: 100_000, most: 1_000_000, step: 2_000 };
 
-/** A step that takes longer is followed by a smaller one: commits wait for it. */
+/** A step that takes longer is followed by a smaller one. */
 const STEP_MS = 3;
 const STEP_KEYS_MIN = 50;
 
@@ -43,7 +43,7 @@ interface Move {
  * in the transaction of their events; the others are in the table `key` of the file, where a move puts them in the order of the
  * keys, so that a page takes many at once. After a crash the keys of the events behind `flushed.up_to` are read back.
  *
- * It is exact only in the one process that writes (directoryLock.ts). Other processes read the view `session_event`.
+ * Exact only in the process that writes (directoryLock.ts). Others read the view `session_event`.
  */
 export class EventKeys {
   readonly limits: KeyLimits;
@@ -155,7 +155,6 @@ export class EventKeys {
     this.#inserted++;
   }
 
-  /** Call it after the transaction has been committed. */
   committed(): void {
     this.#count += this.#inserted;
     this.#inserted = 0;
@@ -202,8 +201,7 @@ function numbered(keys: readonly KeyEntry[]): (number | Buffer)[] {
 }
 
 /**
- * A step of a move. Keys that came after it began stay in memory. A crash between two steps leaves some keys in both places, which
- * OR IGNORE skips.
+ * Keys that came after a move began stay in memory. A crash leaves some in both places, which OR IGNORE skips.
  * @param onSession called with each session that gets keys in the file. @returns how many keys it moved.
  */
 function moveStep(

@@ -3,7 +3,6 @@ import path from 'node:path';
 import t from 'tap';
 import { SinkError } from '../../../src/fleet/copy/sink.ts';
 import { courtd, Daemon, temporaryFolder } from '../../harness/daemon.ts';
-import { leadBack } from '../../harness/damage.ts';
 import { event, events } from '../../harness/events.ts';
 import { runInProcess } from '../../harness/inProcess.ts';
 import { CopyingBox, Courier, feedOf } from './copied.ts';
@@ -89,30 +88,6 @@ t.test('what a crash left at the end, of whatever length, is cut, and written ag
     if (!fs.readFileSync(file!).equals(whole) || box.files.length !== 1) wrong.push(size);
   }
   t.strictSame(wrong, []);
-});
-
-t.test('a damaged page leads back to events that are shipped: no event twice, and it is said', async (t) => {
-  const box = new CopyingBox(t);
-  box.put(...events(60));
-  t.match(await box.once(), { status: 0 });
-  box.put(...events(300));
-  const before = box.copied;
-  leadBack(box.data, 'last but one');
-  const shipped = await box.once();
-  t.match(shipped, { status: 0, stderr: /Events between seq \d+ and \d+ cannot be found\./ });
-  t.ok(box.copied.startsWith(before));
-  const seqs = box.copied
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line).seq);
-  t.strictSame(seqs, [...new Set(seqs)], 'each once');
-  t.strictSame(
-    seqs,
-    seqs.toSorted((a, b) => a - b),
-    'in their order',
-  );
-  const followed = await box.command('tail', '--json', '--after', '0');
-  t.equal(new Set(followed.stdout.split('\n')).size, followed.stdout.split('\n').length, 'nor for a tail');
 });
 
 t.test('a file that was begun, and got nothing, does not stand in the way', async (t) => {

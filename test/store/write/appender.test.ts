@@ -45,6 +45,20 @@ t.test(
   },
 );
 
+t.test('names of a transaction that was rolled back are not taken for those of the next one', (t) => {
+  const { db } = scratch(t);
+  const store = new Committer(db);
+  const twice = (source: string) => court(...Array(2).fill(event({ source, session_id: source })));
+  const failing = db.transaction(() => {
+    store.appender.append([{ events: twice('first'), receivedMs: 0 }]);
+    throw new Error('rolled back');
+  });
+  t.throws(failing, /rolled back/);
+  store.appender.rolledBack();
+  t.match(store.append(...twice('second')), { accepted: 1, duplicates: 1 });
+  t.end();
+});
+
 t.test('a copy from another court or source is told apart: two cameras share its event_id', (t) => {
   const store = new Committer(scratch(t).db);
   const sent = event({ event_id: '1' });
