@@ -93,7 +93,7 @@ t.test(
         ['token', 'rotate'],
         ['token', 'list'],
         ['token', 'revoke', '9'],
-        ['prune', '--older-than', '1d'],
+        ['prune', '--older-than', '1d', '--dry-run'],
         ['backup', backup],
         ['backup', place],
         ['restore', backup],
@@ -127,7 +127,7 @@ t.test(
   { skip },
   async (t) => {
     const planted: [name: string, commands: string[][]][] = [
-      ['courtd.clock', [['prune', '--older-than', '1d']]],
+      ['courtd.clock', [['prune', '--older-than', '1d', '--dry-run']]],
       ['courtd.lock', [['restore', 'BACKUP'], ['serve']]],
       [
         'courtd.db',
@@ -187,7 +187,7 @@ t.test(
       [['session', 'list']],
       [['export', 's', '-o', path.join(roots, 's.csv')]],
       [['token', 'rotate']],
-      [['prune', '--older-than', '1d']],
+      [['prune', '--older-than', '1d', '--dry-run']],
       [['backup', path.join(roots, 'b.db')]],
       [['restore', path.join(roots, 'b.db')]],
       [['rebuild', copied], empty],
