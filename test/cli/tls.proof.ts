@@ -48,7 +48,7 @@ t.test('a certificate without a key, or a key without one, is wrong usage', asyn
     const data = path.join(folder, 'none');
     const { status, stderr } = await courtd(['serve', '--data', data, ...args], env);
     t.equal(status, 2);
-    t.match(stderr, /^courtd: --tls-cert and --tls-key .* give both or neither\.\n$/);
+    t.match(stderr, /^courtd: --tls-cert and --tls-key [^\n]+\n/);
     t.notOk(fs.existsSync(data));
   };
   await Promise.all([
