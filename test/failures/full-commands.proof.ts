@@ -1,12 +1,12 @@
 import t from 'tap';
 import { fillWithEvents } from '../harness/cameras.ts';
-import { Daemon } from '../harness/daemon.ts';
+import { Daemon, type LogLine } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 
 /** What else works on a full disk, and what is said when it is full no more. */
 
-const FULL = 'The disk is full: events are refused.';
+const FULL = ({ problem }: LogLine) => problem === 'disk_full';
 const ROOM = 'there is room on the disk again: events are stored';
 const mounting = { skip: withoutMount };
 

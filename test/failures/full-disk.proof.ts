@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import t from 'tap';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 import { storedIds } from '../harness/cameras.ts';
-import { type Cleanup, courtd, Daemon } from '../harness/daemon.ts';
+import { type Cleanup, courtd, Daemon, type LogLine } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
 import { checkProblem } from '../harness/problem.ts';
 import { answerOf } from '../harness/rawClient.ts';
@@ -17,7 +17,7 @@ type Test = Cleanup & Pick<typeof t, 'equal' | 'match' | 'ok' | 'strictSame'>;
 const mounting = { skip: withoutMount };
 const injecting = { skip: withoutStrace };
 
-const FULL = 'The disk is full: events are refused.';
+const FULL = ({ problem }: LogLine) => problem === 'disk_full';
 const ROOM = 'there is room on the disk again: events are stored';
 
 const idsOf = (sent: readonly WireEvent[]) => sent.map(({ event_id }) => event_id).sort();
@@ -44,7 +44,7 @@ t.test(
   async (t) => {
     const disk = await SmallDisk.mount(t, 8);
     const daemon = await Daemon.start(t, [], disk.data);
-    await daemon.logged(/^The disk is nearly full: /);
+    await daemon.logged(({ problem }) => problem === 'disk_low');
     t.equal((await daemon.post(events(10, { session_id: 'before' }))).status, 202);
     disk.fill(2_000_000);
     const { acknowledged, refused } = await sendUntilRefused(daemon);

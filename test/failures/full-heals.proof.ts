@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { RESERVE_BYTES } from '../../src/base/limits.ts';
 import { Cameras, fillWithEvents, storedIds } from '../harness/cameras.ts';
-import { BIN, Daemon, start } from '../harness/daemon.ts';
+import { BIN, Daemon, type LogLine, start } from '../harness/daemon.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 
 /** A disk that is full of courtd's own events: a prune makes room. */
 
-const FULL = 'The disk is full: events are refused.';
+const FULL = ({ problem }: LogLine) => problem === 'disk_full';
 const mounting = { skip: withoutMount, timeout: 180_000 };
 
 const prune = ['prune', '--older-than', '1s', '--yes', '--json'];

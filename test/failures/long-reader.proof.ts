@@ -5,13 +5,13 @@ import Database from 'better-sqlite3';
 import t from 'tap';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { Store } from '../../src/store/store.ts';
-import { type Cleanup, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { type Cleanup, Daemon, type LogLine, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { court, recorder, refusal } from '../harness/scratchStore.ts';
 import { Fault, SYNC, withoutStrace } from '../harness/strace.ts';
 
 const MIB = 1024 ** 2;
-const HELD = /^Another program reads the database and does not end: the write-ahead log has grown to /;
+const HELD = ({ problem }: LogLine) => problem === 'log_held';
 const SMALL = 'the write-ahead log is small again';
 /** How long an fsync of the file takes, that of the log not. */
 const SLOW_MS = 3_000;
