@@ -84,10 +84,10 @@ t.test("the commands of the operator's guide say what it shows", async (t) => {
         daemon = await Daemon.run(t, data, daemon.token);
       continue;
     }
-    const backup = fs.readdirSync(backups)[0] ?? '';
     const line = command
-      .replace(/\/mnt\/backups\/courtd-\w+\.db/, path.join(backups, backup))
-      .replace('/mnt/backups', backups);
+      .replace(/\/mnt\/backups\/courtd-\w+\.db/, path.join(backups, fs.readdirSync(backups)[0] ?? ''))
+      .replace('/mnt/backups', backups)
+      .replace('--day 2026-03-14', `--day ${new Date().toISOString().slice(0, 10)}`);
     const { status, stdout, stderr } = await run('sh', ['-c', line], { cwd: folder, env });
     const said = `${stdout}${stderr}`.replaceAll(backups, '/mnt/backups').replaceAll(data, '/var/lib/courtd');
     t.equal(status, 0, command);
