@@ -5,10 +5,11 @@ import path from 'node:path';
 import t, { type Test } from 'tap';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { askDaemon, STATUS_PATH } from '../../src/control/controlClient.ts';
-import { courtd, Daemon } from '../harness/daemon.ts';
+import { RefusedFile } from '../../src/store/refused/refusedFile.ts';
+import { Daemon } from '../harness/daemon.ts';
 import { answer } from '../harness/faultyServer.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { scratch, stoppedBox } from '../harness/scratchStore.ts';
+import { stoppedBox } from '../harness/scratchStore.ts';
 
 /** Whoever may write to the data directory may answer at control.sock in the daemon's place, and root's commands ask there. */
 
@@ -38,9 +39,13 @@ async function answering(
   });
 }
 
-/** With escape sequences at the end of every text that is no time, and in the names of members. */
+/** What the screen chooses its words and colours by. */
+const CHOSEN_BY = /^(sending|ok|attention|failing|warn|fail)$/;
+
+/** With escape sequences at the end of every text that is no time. */
 function poisoned(value: unknown): unknown {
-  if (typeof value === 'string') return /^\d{4}-\d\d|^sending$/.test(value) ? value : `${value}${EVIL}`;
+  if (typeof value === 'string')
+    return /^\d{4}-\d\d/.test(value) || CHOSEN_BY.test(value) ? value : `${value}${EVIL}`;
   if (Array.isArray(value)) return value.map(poisoned);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, poisoned(inner)]));
@@ -61,14 +66,14 @@ t.test('what answers in the place of the daemon says nothing to the terminal but
   }
 });
 
-t.test('a database that was restored says nothing to the terminal but words', async (t) => {
-  const { folder, db } = scratch(t);
-  const insert = db.prepare(
-    "INSERT INTO rejection (turn, id, at_ms, client, status, code, source, court_id, error) VALUES (1, 'r' || @evil, 0, @evil, 400, @evil, @evil, @evil, @evil)",
-  );
-  insert.run({ evil: EVIL });
-  db.close();
-  const { stdout } = await courtd(['rejections', '--data', folder]);
+t.test('what was rejected says nothing to the terminal but words', async (t) => {
+  const box = stoppedBox(t);
+  const file = new RefusedFile(path.join(box.data, 'refused.db'), 'write');
+  const text = { client: EVIL, code: EVIL, source: EVIL, courtId: EVIL, error: EVIL };
+  const rest = { atMs: 0, status: 400, events: null, sha256: null, gzip: null };
+  file.add([{ id: EVIL, ...text, ...rest }], 0);
+  file.close();
+  const { stdout } = await box.command('rejections');
   t.match(stdout, 'OWNED');
   t.notMatch(stdout, OBEYED);
 });

@@ -27,7 +27,7 @@ t.test(
     other.exec('ROLLBACK');
     disk.fill();
     while ((await daemon.post(events(100))).status === 202);
-    await systemd.messages.find((message) => /STATUS=The disk is full: /.test(message));
+    await systemd.messages.find((message) => /STATUS=The disk is full\b/.test(message));
     await fed();
   },
 );

@@ -84,7 +84,6 @@ export async function links(walk: Walk, venue: Venue): Promise<void> {
         ['export', session, '-o', `${DATA}/out.csv`],
         ['token', 'rotate'],
         ['token', 'list'],
-        ['prune', '--older-than', '365d'],
         ['backup', own],
         ['restore', own],
       ]) {
