@@ -153,7 +153,7 @@ const CASES: readonly (readonly [code: BoxProblemCode, wrong: BoxFacts, right?: 
     box({}, {}, { running: false, behind_s: 300 }),
   ],
   ['ship_behind', box({}, {}, { behind_s: 6 * HOUR_S + 1 }), box({}, {}, { behind_s: 6 * HOUR_S })],
-  ['ship_behind', box({}, {}, { url: 'file:///copy', state: 'connecting', error: 'No stick.' }), box()],
+  ['ship_behind', box({}, {}, { url: 'file:///copy', state: 'connecting', error: 'No stick.' }), box({})],
 ];
 
 /** What is found without the daemon (status.test.ts, alert.test.ts). */

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { Daemon, type LogLine, temporaryFolder } from '../harness/daemon.ts';
+import { Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
@@ -10,7 +10,6 @@ runInProcess();
 serveAgain();
 
 const KEPT = /^the data directory holds previous databases: delete /;
-const isLow = ({ problem }: LogLine) => problem === 'disk_low';
 
 t.test('the log names the older databases that may go: at a start, and when the disk fills up', async (t) => {
   const first = await Daemon.start(t);
