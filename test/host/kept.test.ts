@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { Daemon, type LogLine, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
@@ -10,6 +10,7 @@ runInProcess();
 serveAgain();
 
 const KEPT = /^the data directory holds previous databases: delete /;
+const isLow = ({ problem }: LogLine) => problem === 'disk_low';
 
 t.test('the log names the older databases that may go: at a start, and when the disk fills up', async (t) => {
   const first = await Daemon.start(t);
@@ -28,7 +29,7 @@ t.test('the log names the older databases that may go: at a start, and when the 
   const daemon = await Daemon.run(t, first.data, first.token, ['--min-free', '1000000GiB']);
   const files = ['courtd.db.layout-1', replaced];
   t.match(await daemon.logged(KEPT), { level: 'info', files, mib: 3 });
-  t.match(await daemon.logged(({ problem }) => problem === 'disk_low'), { may_go: files, may_go_mib: 3 });
+  t.match(await daemon.logged(isLow), { may_go: files, may_go_mib: 3 });
 });
 
 t.test(
@@ -40,7 +41,7 @@ t.test(
     const daemon = await Daemon.run(t, first.data, first.token, ['--min-free', '1000000GiB']);
     const files = ['courtd.db.replaced-loop'];
     t.match(await daemon.logged(KEPT), { level: 'info', files });
-    t.match(await daemon.logged(({ problem }) => problem === 'disk_low'), { may_go: files });
+    t.match(await daemon.logged(isLow), { may_go: files });
     t.equal(await daemon.stop(), 0);
   },
 );

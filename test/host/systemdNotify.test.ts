@@ -62,7 +62,7 @@ t.test('the status says that there is no token, and when there is one', async (t
   const systemd = new FakeNotify(t);
   const daemon = await Daemon.run(t, temporaryFolder(t), 'none', [], systemd.env);
   await systemd.messages.find((message) =>
-    /READY=1\|STATUS=There is no valid token\b.*"sudo courtd token rotate"/.test(message),
+    /READY=1\|STATUS=There is no valid token, .*"sudo courtd token rotate"/.test(message),
   );
   await daemon.command('token', 'rotate');
   await systemd.messages.find((message) => /notify\|STATUS=listening$/.test(message));
