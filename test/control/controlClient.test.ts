@@ -5,7 +5,6 @@ import path from 'node:path';
 import t, { type Test } from 'tap';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { askDaemon, STATUS_PATH } from '../../src/control/controlClient.ts';
-import { RefusedFile } from '../../src/store/refused/refusedFile.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { answer } from '../harness/faultyServer.ts';
 import { runInProcess } from '../harness/inProcess.ts';
@@ -64,18 +63,6 @@ t.test('what answers in the place of the daemon says nothing to the terminal but
     t.match(`${stdout}${stderr}`, 'OWNED', command.join(' '));
     t.notMatch(`${stdout}${stderr}`, OBEYED, command.join(' '));
   }
-});
-
-t.test('what was rejected says nothing to the terminal but words', async (t) => {
-  const box = stoppedBox(t);
-  const file = new RefusedFile(path.join(box.data, 'refused.db'), 'write');
-  const text = { client: EVIL, code: EVIL, source: EVIL, courtId: EVIL, error: EVIL };
-  const rest = { atMs: 0, status: 400, events: null, sha256: null, gzip: null };
-  file.add([{ id: EVIL, ...text, ...rest }], 0);
-  file.close();
-  const { stdout } = await box.command('rejections');
-  t.match(stdout, 'OWNED');
-  t.notMatch(stdout, OBEYED);
 });
 
 t.test('an answer without end is not read, and one that is no JSON is not the daemon', async (t) => {

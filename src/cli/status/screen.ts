@@ -17,7 +17,7 @@ const TITLES: Record<Status['state'], readonly [string, Style]> = {
 /** @returns the status as lines for people: problems with advice, the box, then one line per source, cut to the width. */
 export function drawStatus(status: Status, canvas: Canvas, nowMs: number): string[] {
   const { state, problems, sources } = status;
-  const [words, style] = TITLES[state];
+  const [words, style] = TITLES[state] ?? TITLES.stopped;
   const count = problems.length === 0 ? '' : ` (${counted(problems.length, 'problem')})`;
   const time = new Date(nowMs).toLocaleTimeString('sv-SE');
   return [
