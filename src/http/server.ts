@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import net, { type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as setTimer } from 'node:timers/promises';
 import {
@@ -99,12 +99,11 @@ export class CourtServer {
   async listen(
     where: { readonly host: string; readonly port: number } | { readonly fd: number },
   ): Promise<AddressInfo> {
-    const server = this.#server;
-    server.listen({ ...where, backlog: BACKLOG_CONNECTIONS });
-    await once(server, 'listening');
-    const address = server.address();
+    this.#server.listen({ ...where, backlog: BACKLOG_CONNECTIONS });
+    await once(this.#server, 'listening');
+    const address = this.#server.address();
     if (address !== null && typeof address === 'object') return address;
-    server.close();
+    this.#server.close();
     throw Object.assign(new Error('not a TCP socket'), { code: 'EINVAL' });
   }
 
@@ -114,21 +113,22 @@ export class CourtServer {
   }
 
   /**
-   * Graceful shutdown: first each response says `Connection: close`; then, when no new connection is about to send its request, no
-   * more are accepted and idle ones are closed. Connections in the backlog of an inherited socket are left to the next process.
-   * Resolves when the last connection is closed, after SHUTDOWN_MS at the latest. Call it once.
+   * Graceful shutdown: first each response says `Connection: close`; then no more connections are accepted, those in the backlog of an
+   * inherited socket being the next process's, and idle ones are closed. Resolves after SHUTDOWN_MS at the latest. Call it once.
    */
   async close(): Promise<void> {
     this.#connections.isClosing = true;
     const deadline = setTimeout(() => this.#connections.destroyAll(), SHUTDOWN_MS);
     await setTimer(SHUTDOWN_IDLE_MS);
+    const closed = once(this.#server, 'close');
+    // The close of node:http would also drop connections that were accepted just now: where clients keep coming, there is always one.
+    net.Server.prototype.close.call(this.#server);
     const until = performance.now() + SHUTDOWN_IDLE_MS;
-    // Node's own close drops accepted connections that have sent nothing yet, and what has arrived in the kernel is read in a turn.
     do {
       await nextTurn();
       await nextTurn();
     } while (this.#connections.hasFresh && performance.now() < until);
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeIdleConnections();
     this.#handshakes?.destroyAll();
     await closed;
     clearTimeout(deadline);

@@ -23,7 +23,7 @@ t.test(
     const directory = fs.statSync(daemon.data);
     t.equal(mode & 0o777, 0o660);
     t.strictSame([uid, gid], [directory.uid, directory.gid]);
-    t.match(await ask(daemon.data), { listening: `127.0.0.1:${daemon.port}`, tls: false, is_full: false });
+    t.match(await ask(daemon.data), { listening: `127.0.0.1:${daemon.port}`, tls: false });
     const overTcp = await fetch(`http://127.0.0.1:${daemon.port}/v1/status`, {
       headers: { Authorization: `Bearer ${daemon.token}` },
     });
