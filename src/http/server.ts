@@ -148,9 +148,9 @@ export class CourtServer {
   #serve(connection: Connection, req: IncomingMessage, res: ServerResponse): void {
     if (!connection.receive(req, res)) return;
     void this.#ingest.handle(connection, req, res);
-    // Node does not report that the body of a request with an upgrade was cut short.
-    const cutShort = () => this.#onClientError(new Error('The body is cut short.'), req.socket);
     if (req.headers.upgrade === undefined) return;
+    // Node does not report that the body of such a request was cut short.
+    const cutShort = () => this.#onClientError(new Error('The body is cut short.'), req.socket);
     req.socket.once('end', () => connection.pending?.req === req && !req.complete && cutShort());
   }
 
