@@ -58,11 +58,12 @@ async function storeAll(
   salvaged: Salvaged,
   told: (events: number) => void,
 ): Promise<void> {
+  let undecodable = 0;
   for (const arrivals of from.arrivals()) {
     const events = arrivals.flatMap(decoded);
     salvaged.events += events.length;
-    from.unreadable += arrivals.length - events.length;
-    salvaged.unreadable = from.unreadable;
+    undecodable += arrivals.length - events.length;
+    salvaged.unreadable = from.unreadable + undecodable;
     const { accepted, duplicates, conflicts } = await append(store, events);
     salvaged.accepted += accepted;
     salvaged.duplicates += duplicates;
@@ -70,7 +71,7 @@ async function storeAll(
     told(salvaged.events);
     await setImmediate();
   }
-  salvaged.unreadable = from.unreadable;
+  salvaged.unreadable = from.unreadable + undecodable;
 }
 
 /** Checked as if it were sent now: a page may be readable, and what is in it no event any more. */

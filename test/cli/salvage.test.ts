@@ -2,10 +2,18 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
-import { BIN, courtd, run, temporaryFolder } from '../harness/daemon.ts';
+import { BIN, courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
+import { damagePages, leavesOf } from '../harness/damage.ts';
 import { events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { Committer, court, type StoppedBox, scratch, stoppedBox } from '../harness/scratchStore.ts';
+import {
+  Committer,
+  countAndClose,
+  court,
+  type StoppedBox,
+  scratch,
+  stoppedBox,
+} from '../harness/scratchStore.ts';
 
 runInProcess();
 
@@ -25,31 +33,13 @@ async function box(t: Test): Promise<StoppedBox & { backup: string; ids: () => P
   const committer = new Committer(db);
   const later = Array.from({ length: AFTER_IT / 100 }, () => events(100, { session_id: 'later' }));
   for (const batch of later) committer.append(...court(...batch));
-  db.close();
+  countAndClose(db);
   const ids = async () => {
     const { stdout } = await stopped.command('tail', '--json', '--after', '0');
     const lines = stdout.split('\n').slice(0, -1);
     return lines.map((line) => JSON.parse(line).event.event_id as string).sort();
   };
   return { ...stopped, backup, ids };
-}
-
-/** @returns the leaf pages of the events, in their order. */
-function leavesOf(data: string): number[] {
-  const db = new Database(path.join(data, 'courtd.db'), { readonly: true });
-  const leaves = db
-    .prepare<[], number>("SELECT pageno FROM dbstat WHERE name = 'event' AND pagetype = 'leaf' ORDER BY path")
-    .pluck()
-    .all();
-  db.close();
-  return leaves;
-}
-
-function damage(data: string, pages: readonly number[]): void {
-  const fd = fs.openSync(path.join(data, 'courtd.db'), 'r+');
-  for (const page of pages)
-    fs.writeSync(fd, Buffer.alloc(PAGE_BYTES, 0xa5), 0, PAGE_BYTES, (page - 1) * PAGE_BYTES);
-  fs.closeSync(fd);
 }
 
 t.test('--salvage brings back what came after the backup, and counts it', async (t) => {
@@ -68,7 +58,7 @@ t.test('--salvage brings back what came after the backup, and counts it', async 
 t.test('of a damaged database every event comes back that does not lie on a damaged page', async (t) => {
   const { data, command, backup, ids } = await box(t);
   const all = await ids();
-  const leaves = leavesOf(data);
+  const leaves = leavesOf(data, 'event');
   const pages = [leaves.at(5)!, leaves.at(6)!, leaves.at(-1)!];
   const copy = new Database(path.join(data, 'courtd.db'), { readonly: true });
   const total = copy.prepare<[], number>('SELECT count(*) FROM event').pluck().get()!;
@@ -81,7 +71,7 @@ t.test('of a damaged database every event comes back that does not lie on a dama
     .reduce((sum, count) => sum + count, 0);
   copy.close();
   t.equal(total, IN_BACKUP + AFTER_IT);
-  damage(data, pages);
+  damagePages(data, 'event', () => pages);
   const { status, stdout } = await command('restore', backup, '--salvage', '--json');
   t.equal(status, 0);
   t.match(JSON.parse(stdout), {
@@ -105,7 +95,7 @@ t.test('of a damaged database every event comes back that does not lie on a dama
 t.test('an event that a page has lost without a trace is counted', async (t) => {
   const { data, command, backup, ids } = await box(t);
   const all = await ids();
-  const leaves = leavesOf(data);
+  const leaves = leavesOf(data, 'event');
   const fd = fs.openSync(path.join(data, 'courtd.db'), 'r+');
   for (const page of [leaves.at(5)!, leaves.at(-1)!]) {
     const cells = Buffer.alloc(2);
@@ -146,7 +136,11 @@ t.test('without it, the commands that are printed do the same', async (t) => {
   // As root there may be no sudo here, and none is needed.
   fs.writeFileSync(path.join(bin, 'sudo'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
   const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
-  const done = await run('sh', ['-ec', lines.join('\n')], { env });
+  const start = lines.findIndex((line) => line.endsWith('systemctl start courtd'));
+  const before = await run('sh', ['-ec', lines.slice(0, start).join('\n')], { env });
+  t.equal(before.status, 0, before.stderr);
+  await Daemon.run(t, data, '');
+  const done = await run('sh', ['-ec', lines.slice(start + 1).join('\n')], { env });
   t.equal(done.status, 0, done.stderr);
   t.strictSame(await ids(), all);
   t.ok(fs.existsSync(path.join(data, 'salvage')));

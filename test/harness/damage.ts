@@ -4,16 +4,21 @@ import Database from 'better-sqlite3';
 
 const PAGE_BYTES = 4096;
 
-/** Overwrites pages of a table or an index, with or without a daemon. @param where of all its leaves, in their order. */
-export function damagePages(data: string, name: string, where: (leaves: number[]) => number[]): void {
-  const file = path.join(data, 'courtd.db');
-  const db = new Database(file, { readonly: true });
+/** @returns the leaf pages of a table or an index, in their order. */
+export function leavesOf(data: string, name: string): number[] {
+  const db = new Database(path.join(data, 'courtd.db'), { readonly: true });
   const leaves = db
     .prepare<[string], number>("SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path")
     .pluck()
     .all(name);
   db.close();
-  const fd = fs.openSync(file, 'r+');
+  return leaves;
+}
+
+/** Overwrites pages of a table or an index, with or without a daemon. @param where of all its leaves, in their order. */
+export function damagePages(data: string, name: string, where: (leaves: number[]) => number[]): void {
+  const leaves = leavesOf(data, name);
+  const fd = fs.openSync(path.join(data, 'courtd.db'), 'r+');
   for (const page of where(leaves))
     fs.writeSync(fd, Buffer.alloc(PAGE_BYTES, 0xa5), 0, PAGE_BYTES, (page - 1) * PAGE_BYTES);
   fs.closeSync(fd);

@@ -112,15 +112,15 @@ async function adviseSalvage(
   try {
     if (replaced.arrivals().next().done) return;
     const aside = data.at('salvage');
-    const copies = ['', '-wal'].filter((part) => fs.existsSync(file + part));
     say(
       'The replaced database holds events that this backup does not have. "--salvage" would have imported them; by hand:',
     );
     say(`  ${sudo}mkdir ${shellWord(aside)}`);
-    for (const part of copies)
+    for (const part of ['', '-wal'].filter((part) => fs.existsSync(file + part)))
       say(
         `  ${sudo}cp -a ${shellWord(file + part)} ${shellWord(new DataDirectory(aside).file('database') + part)}`,
       );
+    say(`  ${sudo}systemctl start courtd`);
     say(
       `  ${sudo}courtd tail --json --after ${replaced.after} --data ${shellWord(aside)} | ${sudo}courtd import - --data ${shellWord(data.path)}`,
     );

@@ -19,13 +19,10 @@ export class ReplacedDatabase {
   /** The events after this seq are not in the backup. */
   readonly after: number;
   readonly #lastSeq: number;
-  /** Up to here events may have been pruned. */
-  readonly #prunedSeq: number;
-  /** Seqs whose event could not be read. */
+  /** Seqs whose event could not be read, some of which may never have had one; after `arrivals` exact if the counters have all events. */
   unreadable = 0;
-  /** The last one that could, and what has been counted as unreadable since. */
-  #read: number;
-  #countedSince = 0;
+  #read = 0;
+  #lastRead: number;
 
   private constructor(db: Database.Database, restored: Restored) {
     this.#db = db;
@@ -34,10 +31,9 @@ export class ReplacedDatabase {
     this.#lastSeq =
       ifReadable(() => number('SELECT max(seq) FROM event')) ??
       number('SELECT max(up_to, counted_up_to) FROM flushed') + SEQS_BEHIND;
-    this.#prunedSeq = ifReadable(() => this.#reader.prunedSeq) ?? 0;
     const epochs = ifReadable(() => readEpochs(db)) ?? [];
     this.after = Math.min(sharedUpTo(epochs, restored.epochs) ?? 0, restored.lastSeq);
-    this.#read = this.after;
+    this.#lastRead = this.after;
   }
 
   /** @returns undefined where nothing of it can be read. */
@@ -60,19 +56,21 @@ export class ReplacedDatabase {
       const to = Math.min(from + BATCH_EVENTS - 1, this.#lastSeq);
       const before = this.unreadable;
       const { events, upTo } = ifReadable(() => this.#between(from, to)) ?? this.#oneByOne(from, to);
+      this.#read += events.length;
+      this.#lastRead = events.at(-1)?.seq ?? this.#lastRead;
       if (events.length > 0) yield events;
       lost = events.length === 0 && this.unreadable > before ? lost + 1 : 0;
       const left =
         lost > PATIENCE ? Math.min(BATCH_EVENTS * 2 ** (lost - PATIENCE), this.#lastSeq - upTo) : 0;
-      this.#count(left);
+      this.unreadable += left;
       from = upTo + left + 1;
     }
-    this.#countVanished(ifReadable(() => this.#reader.lastSeq) ?? this.#lastSeq);
+    this.unreadable = ifReadable(() => this.#missing()) ?? this.unreadable;
   }
 
   #between(from: number, to: number): Pick<ArrivalChunk, 'events' | 'upTo'> {
-    const { damaged, ...chunk } = this.#reader.between(from, to, this.#onEvent);
-    this.#count(damaged);
+    const { damaged, ...chunk } = this.#reader.between(from, to);
+    this.unreadable += damaged;
     return chunk;
   }
 
@@ -83,31 +81,26 @@ export class ReplacedDatabase {
     for (let seq = from; seq <= to; seq++) {
       if (bytes > READ_CHUNK_BYTES) return { events, upTo: seq - 1 };
       try {
-        const event = this.#reader.one(seq, this.#onEvent);
+        const event = this.#reader.one(seq);
         if (event === undefined) continue;
         bytes += event.payload.length;
         events.push(event);
       } catch {
-        this.#count(1);
+        this.unreadable++;
       }
     }
     return { events, upTo: to };
   }
 
-  readonly #onEvent = (seq: number): void => {
-    this.#read = seq;
-    this.#countedSince = 0;
-  };
-
-  #count(unreadable: number): void {
-    this.unreadable += unreadable;
-    this.#countedSince += unreadable;
-  }
-
-  /** A page that can be read may have lost events. @param stored an event had this seq. */
-  #countVanished(stored: number): void {
-    const missing = stored - Math.max(this.#read, this.#prunedSeq) - this.#countedSince;
-    if (missing > 0) this.#count(missing);
+  /** @returns by how many the counters of a box that was stopped exceed what was read; undefined if there are events that they do not have. */
+  #missing(): number | undefined {
+    const [counted, upTo] = this.#db
+      .prepare<[number], [number, number]>(
+        `SELECT (SELECT total(events) FROM session) - (SELECT count(*) FROM event WHERE seq <= ?), counted_up_to FROM flushed`,
+      )
+      .raw()
+      .get(this.after)!;
+    return this.#lastRead > upTo ? undefined : Math.max(0, counted - this.#read);
   }
 
   close(): void {

@@ -36,8 +36,6 @@ export interface ArrivalChunk {
   readonly epochs: readonly Epoch[];
 }
 
-type OnEvent = (seq: number) => void;
-
 interface Bounds {
   readonly after: number;
   readonly upTo: number;
@@ -118,16 +116,11 @@ export class ArrivalReader {
 
   /**
    * For a damaged database: nothing else is read.
-   * @param onEvent called for each of them, in their order.
    * @returns the intact events of these seqs, fewer where they are large, the seq up to which they are all there, and how many of
    * them do not match their checksum.
    * @throws where one of them, or its neighbour, cannot be read.
    */
-  between(
-    from: number,
-    to: number,
-    onEvent: OnEvent,
-  ): Pick<ArrivalChunk, 'events' | 'upTo'> & { readonly damaged: number } {
+  between(from: number, to: number): Pick<ArrivalChunk, 'events' | 'upTo'> & { readonly damaged: number } {
     const events: DecodedEvent[] = [];
     const damage = new Damage();
     let bytes = 0;
@@ -135,24 +128,19 @@ export class ArrivalReader {
       if (bytes > READ_CHUNK_BYTES) return { events, upTo: row[0] - 1, damaged: damage.events };
       const event = this.#decoder.event(row, damage);
       if (event === undefined) continue;
-      onEvent(row[0]);
       events.push(event);
       bytes += event.payload.length + (event.extra?.length ?? 0);
     }
     return { events, upTo: to, damaged: damage.events };
   }
 
-  /**
-   * @param onEvent as for `between`.
-   * @returns the event with this seq; undefined where there is none. @throws where it cannot be read, or is damaged.
-   */
-  one(seq: number, onEvent: OnEvent): DecodedEvent | undefined {
+  /** @returns the event with this seq; undefined where there is none. @throws where it cannot be read, or is damaged. */
+  one(seq: number): DecodedEvent | undefined {
     const row = this.#row.get(seq);
     if (row === undefined) return undefined;
     const damage = new Damage();
     const event = this.#decoder.event(row, damage);
     damage.assertNone();
-    onEvent(seq);
     return event;
   }
 
