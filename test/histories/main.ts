@@ -12,7 +12,7 @@ import { PLANTS } from './plants.ts';
 import type { Found, Told } from './player.ts';
 
 /**
- * A simulation of the store: `npm run histories -- [--seconds N] [--seed S] [--plant FAULT] [--list]`. DESIGN.md says how it works, and
+ * A simulation of the store: `npm run histories -- [--seconds N] [--seed S] [--plant FAULT] [--list]`. ../README.md says how it works, and
  * what it cannot see. The last line is `histories N, violations V, seed S`; the exit status 1 where there is a violation.
  */
 
