@@ -7,8 +7,8 @@ const PORT_NOTE = 'Not used under systemd, where the socket sets it: see above.'
 const UNDER_SYSTEMD: Readonly<Record<string, readonly string[]>> = {
   COURTD_DATA: [
     'Another directory must belong to courtd:courtd with mode 2770, so that the daemon may use files that members of the group',
-    'create there. The units may write to it only after "sudo systemctl edit" of courtd.service, courtd-backup.service and',
-    'courtd-prune.service, each with the lines  [Service]  ReadWritePaths=DIR',
+    'create there. The units may write to it only after "sudo systemctl edit" of courtd.service and courtd-backup.service, each with',
+    'the lines  [Service]  ReadWritePaths=DIR',
   ],
   COURTD_RUN_DIR: ['Set by the units: /run/courtd, which is in memory and which everybody may read.'],
   COURTD_HOST: [PORT_NOTE],
@@ -23,20 +23,14 @@ const HEAD = `# The settings of courtd, each with its default. To change one, re
 #   sudo systemctl stop courtd.service && sudo systemctl restart courtd.socket && sudo systemctl start courtd.service
 `;
 
-/** The variables of systemd/courtd-backup.service and courtd-prune.service, which read them anew every night. */
-const TIMERS = `
+/** The variables of systemd/courtd-backup.service, which reads them anew every night. */
+const BACKUP = `
 # The nightly backup, off until this names a directory that the user courtd may write to, such as /var/backups/courtd. One on
 # another disk, below /mnt, /media or /srv, is better: it survives the disk of the box.
 #COURTD_BACKUP_DIR=
 
 # How many backups the directory keeps.
 #COURTD_BACKUP_KEEP=7
-
-# Nightly retention, off until set, and off with 0: events are deleted this long after they were received, such as 365d.
-#COURTD_KEEP=
-
-# The same for player positions only, which are 95 % of all events, such as 30d.
-#COURTD_KEEP_POSITIONS=
 `;
 
 /** The variables of systemd/courtd-ship.service, and of retention, which waits for it. */
@@ -72,12 +66,12 @@ const ALERT = `
 #COURTD_PING_URL=
 `;
 
-/** /etc/courtd/courtd.env: every variable that `courtd serve`, the timers and the shipper read, commented out, with its default. */
+/** /etc/courtd/courtd.env: every variable that `courtd serve`, the backup timer and the shipper read, commented out, with its default. */
 export function settingsOf(program: Command): string {
   const commands = commandsOf(program);
   const serve = commands.filter(({ path }) => path.length === 0 || path.join() === 'serve');
   const options = serve.flatMap((command) => command.options.filter((option) => option.envVar));
-  return `${HEAD}${options.map(setting).join('')}${TIMERS}${SHIP}${ALERT}`;
+  return `${HEAD}${options.map(setting).join('')}${BACKUP}${SHIP}${ALERT}`;
 }
 
 function setting(option: Option): string {

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -122,15 +121,6 @@ t.test('--type: only those', async (t) => {
   t.strictSame(await pruned(daemon, ...positions), { events: 0, sessions: 0, bytes: 0 });
 });
 
-/** What the daemon marked so many days ago, as if its clock had jumped since. */
-function marked(daemon: Daemon, days: number): void {
-  const text = (ms: number) => String(ms).padStart(15, '0');
-  fs.writeFileSync(
-    path.join(daemon.data, 'courtd.clock'),
-    `${text(Date.now() - days * DAY_MS)} ${text(0)}\n`,
-  );
-}
-
 t.test(
   'a clock that is right: a prune by hand on a box that was never pruned deletes what is older, at once',
   async (t) => {
@@ -159,41 +149,6 @@ t.test(
     t.strictSame(await listed(daemon), { 'clock-behind': 10, 'clock-right': 10 });
     age(daemon, 100, 'seq > 20');
     t.match(await pruned(daemon, '--older-than', '90d'), { events: 20 }, 'and goes with it');
-  },
-);
-
-t.test(
-  'a clock that has jumped: the nightly prune waits for a day, and by hand nothing goes unasked',
-  async (t) => {
-    const daemon = await Daemon.start(t);
-    await post(daemon, 10, { session_id: 'this-week' });
-    const prune = ['prune', '--older-than', '90d'];
-    // To the box it is the same whether the clock went a year ahead, or it was right and the events are a year old.
-    age(daemon, 365);
-    for (const days of [365, -365, 1.1]) {
-      marked(daemon, days);
-      t.match(await daemon.command(...prune, '--yes'), {
-        status: 1,
-        stdout: '',
-        stderr:
-          /^courtd: The clock says 20[^ ]+Z\. It has jumped [^\n]* nothing was deleted\. [^\n]+ without --yes\.\n$/,
-      });
-    }
-    t.match(await daemon.command(...prune), {
-      status: 1,
-      stdout: '',
-      stderr: /^courtd: 10 of 10 events, more than half, would be deleted: nothing was deleted\./,
-    });
-    // A start of the daemon with that clock does not make it right.
-    await daemon.stop();
-    const again = await Daemon.run(t, daemon.data, daemon.token);
-    t.match(await again.command(...prune, '--yes'), { status: 1, stderr: /It has jumped/ });
-    t.strictSame(await listed(again), { 'this-week': 10 });
-    marked(daemon, 0.5);
-    t.match(await again.command(...prune, '--yes'), {
-      status: 0,
-      stderr: /^Deleted 10 events of 1 session, /,
-    });
   },
 );
 

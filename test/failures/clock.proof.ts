@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { type Cleanup, courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
-import { event, events } from '../harness/events.ts';
+import { type Cleanup, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { event } from '../harness/events.ts';
 import { answerOf } from '../harness/rawClient.ts';
 
 /** The clock of the box is set while the daemon runs. */
@@ -136,18 +136,4 @@ t.test('events are in the order of eot, then of arrival, whatever the clock said
     t.ok(offByMs >= -1_000 && offByMs < 60_000, `received_at is what the clock said: off by ${offByMs} ms`);
   }
   t.equal(rows.length, 4);
-});
-
-t.test('the clock is a year ahead when retention runs: nothing is deleted', skip, async (t) => {
-  const daemon = await Daemon.start(t);
-  t.equal((await daemon.post(events(10))).status, 202);
-  const prune = ['prune', '--older-than', '90d', '--yes', '--data', daemon.data];
-  const ahead = await courtd(prune, { LD_PRELOAD: LIBRARY ?? '', FAKETIME: '+365d' });
-  t.match(ahead, { status: 1, stderr: /^courtd: The clock says .* nothing was deleted\./ });
-  t.equal((await daemon.exported('session-1')).length, 10);
-  t.match(
-    await courtd(prune),
-    { status: 0, stderr: /^Deleted 0 events / },
-    'when it is right again, retention goes on',
-  );
 });

@@ -42,7 +42,7 @@ export const MINIATURE: readonly Change[] = [
   { file: 'store/erasure/eraseEvents.ts', from: 'READ_ROWS = 500', to: 'READ_ROWS = 10' },
   { file: 'store/retention/keysWithoutEvent.ts', from: 'STEP_KEYS = 250', to: 'STEP_KEYS = 3' },
   { file: 'store/read/sessionBounds.ts', from: 'READ_KEYS = 250', to: 'READ_KEYS = 3' },
-  { file: 'store/retention/expiredEvents.ts', from: 'SUMMARY_ROWS = 4_000', to: 'SUMMARY_ROWS = 20' },
+  { file: 'store/retention/expiredEvents.ts', from: 'LOOK_ROWS = 4_000', to: 'LOOK_ROWS = 20' },
   { file: 'fleet/log/chunk.ts', from: 'events: 500, bytes', to: 'events: 9, bytes' },
   { file: 'fleet/copy/members.ts', from: 'PIECE_BYTES = 1024 ** 2', to: 'PIECE_BYTES = 4096' },
   { file: 'fleet/copy/copyWriter.ts', from: 'FILE_BYTES = 64 * 1024 ** 2', to: 'FILE_BYTES = 4096' },

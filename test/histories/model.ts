@@ -1,4 +1,3 @@
-import { EARLIEST_RECEIVED_MS } from '../../src/base/limits.ts';
 import type { Arrival } from '../../src/protocol/event.ts';
 import type { Epoch } from '../../src/store/layout/epochs.ts';
 import type { Counts } from '../../src/store/write/appender.ts';
@@ -145,15 +144,15 @@ export class Model {
     for (const request of this.requests) request.outcome = 'unknown';
   }
 
-  /** With an event go its lower revisions, whatever their age. A time before courtd existed is that of the next event. */
+  /** What the clock cannot have been right for goes with its neighbours. */
   #markPrunable({ beforeMs, nowMs, hold }: PruneRule): void {
     const old = new Map<string, number>();
     for (const [key, known] of this.keys) {
       const { least } = known.receivedMs;
-      if (least >= EARLIEST_RECEIVED_MS && (least >= beforeMs || least > nowMs)) continue;
+      if (least >= beforeMs && least <= nowMs) continue;
       // Headquarters has what is shipped, so its seq is known.
       const isShipped = known.seq !== undefined && known.seq <= (hold?.afterSeq ?? 0);
-      if (hold !== undefined && !isShipped && least >= hold.beforeMs) continue;
+      if (hold !== undefined && !isShipped && least >= hold.beforeMs && least <= nowMs) continue;
       known.mayBeGone = true;
       this.#prunable.add(key);
       old.set(known.family, Math.max(old.get(known.family) ?? 0, known.revision));

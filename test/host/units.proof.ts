@@ -8,7 +8,6 @@ const UNITS = path.resolve(import.meta.dirname, '../../systemd');
 const THRESHOLDS = {
   'courtd.service': 5,
   'courtd-backup.service': 5,
-  'courtd-prune.service': 5,
   'courtd-feed@.service': 5,
   'courtd-ship.service': 11,
   'courtd-alert.service': 10,

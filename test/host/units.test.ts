@@ -49,25 +49,10 @@ async function calls(name: string, settings: Record<string, string>): Promise<st
   return all;
 }
 
-t.test('the timers: an empty setting counts as unset, and 0 never means every event', async (t) => {
+t.test('the backup timer: an empty setting counts as unset', async (t) => {
   const backup = (settings: Record<string, string>) =>
     calls('courtd-backup.service', { COURTD_BACKUP_DIR: '/mnt/a b', ...settings });
   t.strictSame(await backup({}), ['<backup></mnt/a b/><--keep><7>']);
   t.strictSame(await backup({ COURTD_BACKUP_KEEP: '' }), ['<backup></mnt/a b/><--keep><7>']);
   t.strictSame(await backup({ COURTD_BACKUP_KEEP: '3' }), ['<backup></mnt/a b/><--keep><3>']);
-  const prune = (positions: string, all: string) =>
-    calls('courtd-prune.service', { COURTD_KEEP_POSITIONS: positions, COURTD_KEEP: all });
-  t.strictSame(await prune('30d', '365d'), [
-    '<prune><--yes><--older-than><30d><--type><PLAYER_POSITION>',
-    '<prune><--yes><--older-than><365d>',
-  ]);
-  for (const off of ['', '0', '0d', '00', '00d', '0000s'])
-    t.strictSame(await prune(off, off), [], `"${off}"`);
-  for (const wrong of ['1 d', '0 d', '0dd', 'never']) {
-    t.strictSame(
-      await prune('', wrong),
-      [`<prune><--yes><--older-than><${wrong}>`],
-      'what is wrong is left to courtd to say',
-    );
-  }
 });

@@ -9,8 +9,6 @@ const UNIT_VARIABLES: Readonly<Record<string, (text: string) => unknown>> = {
   COURTD_ALERT_URL: String,
   COURTD_BACKUP_DIR: String,
   COURTD_BACKUP_KEEP: integer(1, BACKUPS_KEPT_MAX),
-  COURTD_KEEP: periodOrOff,
-  COURTD_KEEP_POSITIONS: periodOrOff,
   COURTD_PING_URL: String,
   COURTD_PURGE_DATA: String,
   COURTD_SHIP_HOLD: parseDuration,
@@ -22,15 +20,10 @@ const UNIT_VARIABLES: Readonly<Record<string, (text: string) => unknown>> = {
   COURTD_SHIP_FEED: String,
 };
 
-/** As the unit takes it: 0 is off, with or without a unit of time. */
-function periodOrOff(text: string): unknown {
-  return /^0+[smhd]?$/.test(text) ? 0 : parseDuration(text);
-}
-
 /** The name of every variable that has an effect; a test holds it to the options, so that no start has to load them all. */
 export const VARIABLES: readonly string[] = [
   ...Object.keys(UNIT_VARIABLES),
-  ...'DATA HOST PORT VENUE RATE_LIMIT CONNECTIONS_PER_ADDRESS BODY_LIMIT MIN_FREE QUIET REFUSED_BYTES LOG_LEVEL TLS_CERT TLS_KEY RUN_DIR FLEET_CREDS FLEET_CA TOKEN'
+  ...'DATA HOST PORT VENUE RATE_LIMIT CONNECTIONS_PER_ADDRESS BODY_LIMIT MIN_FREE KEEP KEEP_POSITIONS QUIET REFUSED_BYTES LOG_LEVEL TLS_CERT TLS_KEY RUN_DIR FLEET_CREDS FLEET_CA TOKEN'
     .split(' ')
     .map((name) => `COURTD_${name}`),
 ];

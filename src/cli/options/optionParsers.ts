@@ -92,6 +92,16 @@ export function option(flags: string, description: string): Option {
   return made.env(`COURTD_${made.name().toUpperCase().replaceAll('-', '_')}`);
 }
 
+/** An option for how long events are kept, in seconds; 0: for ever. */
+export function keep(flags: string, description: string): Option {
+  const parse = (text: string) => {
+    const seconds = parseDuration(text);
+    if (seconds === 0 || seconds >= 3_600) return seconds;
+    throw new InvalidArgumentError('Give at least 1h, or 0 to keep them for ever.');
+  };
+  return option(flags, description).default(0, '0').argParser(parse);
+}
+
 export function json(): Option {
   return new Option('--json', 'print JSON on standard output, for programs');
 }

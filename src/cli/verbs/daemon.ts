@@ -14,7 +14,6 @@ import type { Log } from '../../host/log.ts';
 import type { LogLevel } from '../../host/logLevels.ts';
 import type { SystemdNotifier } from '../../host/systemdNotify.ts';
 import type { TlsCertificate } from '../../host/tlsCertificate.ts';
-
 import { PATH as EVENTS_PATH } from '../../http/preconditions.ts';
 import type { CourtServer } from '../../http/server.ts';
 import { METRICS_PATH } from '../../metrics/metrics.ts';
@@ -22,12 +21,16 @@ import { mayName, naming } from '../../protocol/playerRedaction.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import { readShipLag } from '../../store/read/shipLag.ts';
 import type { RefusedRequests } from '../../store/refused/refusedRequests.ts';
+import type { PruneSelection } from '../../store/retention/expiredEvents.ts';
+import { type Keep, NightlyRetention } from '../../store/retention/nightlyRetention.ts';
+import type { Pruned, PruneProgress } from '../../store/retention/prune.ts';
 import type { Store } from '../../store/store.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
+import { holdOf } from '../options/shipHold.ts';
 
 /** A daemon that runs, and what it says of itself to commands. */
 
-export interface ServeOptions extends DataOption {
+export interface ServeOptions extends DataOption, Keep {
   readonly host: string;
   readonly port: number;
   readonly venue?: string;
@@ -114,19 +117,40 @@ export function routesOf(
         return server.serveLocal(req, res);
       },
     } satisfies ControlRoute,
-    pruneRoute(async (selection, on, signal) => {
-      const { beforeMs, type } = selection;
-      const pruned = await store.prune(selection, on, signal);
-      // Rejected requests hold events of any type.
-      const rejections = type === undefined ? await rejected.delete({ beforeMs }) : 0;
-      return { ...pruned, rejections };
-    }),
+    pruneRoute((selection, on, signal) => prune(daemon, selection, on, signal)),
     eraseRoute(async (request, on, signal) => {
       const rejections = await rejected.erase(mayName(naming(request.player)));
       telemetry.rejectionsAre(rejected.recent());
       return { ...(await store.erase(request, on, signal)), rejections };
     }),
   ];
+}
+
+/** Deletes events, and the rejected requests of that age. @throws as Store.prune. */
+async function prune(
+  { store, rejected }: Daemon,
+  selection: PruneSelection,
+  on: PruneProgress,
+  signal?: AbortSignal,
+): Promise<Pruned & { readonly rejections: number }> {
+  const { beforeMs, type } = selection;
+  const pruned = await store.prune(selection, on, signal);
+  // Rejected requests hold events of any type.
+  const rejections = type === undefined ? await rejected.delete({ beforeMs }) : 0;
+  return { ...pruned, rejections };
+}
+
+/** Deletes by itself, as `prune` does. */
+export function nightlyRetention(daemon: Daemon): NightlyRetention {
+  const { options, store, log } = daemon;
+  const run = async (selection: PruneSelection, signal: AbortSignal) => {
+    const ship = await shippingOf(store, options);
+    if (ship === undefined) throw new Error('the database cannot be read now');
+    const done = await prune(daemon, { ...selection, ...holdOf(ship) }, () => {}, signal);
+    const { events, rejections, held } = done;
+    log.logger.info({ type: selection.type, events, rejections, held }, 'deleted old events');
+  };
+  return new NightlyRetention(options, run, (reason) => log.logger.warn({ reason }, 'retention waits'));
 }
 
 /** @returns how the box is, as `status --json` prints it and `status.json` has it. */

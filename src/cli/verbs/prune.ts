@@ -1,33 +1,27 @@
 import type { Database } from 'better-sqlite3';
 import { type Command, Option } from 'commander';
-import type { DataDirectory } from '../../base/dataDirectory.ts';
-import { OperatorError, UsageError } from '../../base/operatorError.ts';
 import { bytesFor, counted, isoTime } from '../../base/units.ts';
 import { assertDaemonRuns, haveDone } from '../../control/workClient.ts';
 import { PRUNE_PATH } from '../../control/workRoutes.ts';
 import { readShipView } from '../../fleet/ship/view.ts';
 import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
-import { hasJustJumped, readMark } from '../../store/directory/clockMark.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { withRefused } from '../../store/refused/readRefused.ts';
 import type { PruneSelection } from '../../store/retention/expiredEvents.ts';
 import { findOldRecords, type OldRecords } from '../../store/retention/oldRecords.ts';
 import { countExpired, type Pruned } from '../../store/retention/prune.ts';
-import { json, parseDuration } from '../options/optionParsers.ts';
+import { json } from '../options/optionParsers.ts';
+import { holdOf } from '../options/shipHold.ts';
 import { parseTimeOrAge } from '../options/times.ts';
 import { confirmed } from '../terminal/confirm.ts';
 import { type JsonOption, Progress, printJson, say, workTeller } from '../terminal/output.ts';
 
-/** How long events that have not been shipped yet are kept, unless COURTD_SHIP_HOLD says otherwise. */
-const SHIP_HOLD = '30d';
-
 const HELP = `
 Conflict copies, rejected requests and replaced databases of that age go, too;
-with --type only conflict copies of that type. A revision takes the lower ones
-with it. Events that have not been shipped yet stay for COURTD_SHIP_HOLD.
+with --type only conflict copies of that type. Events that have not been shipped
+yet stay for COURTD_SHIP_HOLD.
 
 Examples:
-  courtd prune --older-than 90d --dry-run
   sudo courtd prune --older-than 30d --type PLAYER_POSITION`;
 
 export function define(command: Command): void {
@@ -54,7 +48,6 @@ interface PruneOptions extends DataOption, JsonOption {
   readonly olderThan: number;
   readonly type?: string;
   readonly dryRun?: boolean;
-  /** Deletes without asking, as the nightly unit does. */
   readonly yes?: boolean;
 }
 
@@ -64,24 +57,25 @@ async function prune(options: PruneOptions): Promise<void> {
   if (!options.dryRun) await assertDaemonRuns(options.data);
   const type = options.type === undefined ? {} : { type: options.type };
   const { which, counted: dry } = await withDatabase(options, async (db) => {
-    const which = { beforeMs, nowMs, ...type, ...(await holdOf(db, options, nowMs)) };
+    const which = { beforeMs, nowMs, ...type, ...holdOf(readShipView(options.data, db)) };
     if (options.dryRun) {
-      const rejections = options.type === undefined ? await countRejections(options.data, which) : 0;
-      return {
-        which,
-        counted: { ...countExpired(db, which), bytes: 0, records: findOldRecords(db, which), rejections },
-      };
+      const refused = await withRefused(options.data, (file) => file.seqs(which).length);
+      const rejections = options.type === undefined ? (refused ?? 0) : 0;
+      const records = findOldRecords(db, which);
+      return { which, counted: { ...countExpired(db, which), bytes: 0, records, rejections } };
     }
-    if (options.yes) refuseJumpedClock(options.data, nowMs);
-    else await confirm(db, which);
+    if (!options.yes) await confirm(db, which);
     return { which };
   });
-  const { events, sessions, bytes, held, records, rejections } = dry ?? (await deleteOld(which, options));
+  const progress = new Progress();
+  const work = () =>
+    haveDone<string, Pruned & { rejections: number }>(options.data, PRUNE_PATH, which, workTeller(progress));
+  const done = dry ?? (await work().finally(() => progress.clear()));
+  const { events, sessions, bytes, held, records, rejections } = done;
   if (options.json) {
-    const before = isoTime(beforeMs);
     return printJson({
       dry_run: options.dryRun ?? false,
-      received_before: before,
+      received_before: isoTime(beforeMs),
       events,
       sessions,
       bytes,
@@ -121,54 +115,6 @@ function recordsText(records: OldRecords, rejections: number): string {
 /** Each once, however many files it has. */
 function countDatabases({ databases }: OldRecords): number {
   return new Set(databases.map(({ database }) => database)).size;
-}
-
-/** Keeps events until they are shipped, where events are shipped from here at all. */
-async function holdOf(
-  db: Database,
-  { data }: PruneOptions,
-  nowMs: number,
-): Promise<Pick<PruneSelection, 'hold'>> {
-  const { isSetUp, shipped_seq } = readShipView(data, db);
-  const hold = holdS();
-  return isSetUp ? { hold: { afterSeq: shipped_seq ?? 0, beforeMs: nowMs - hold * 1_000 } } : {};
-}
-
-/** @returns seconds. @throws {UsageError} */
-function holdS(): number {
-  const { COURTD_SHIP_HOLD: text = SHIP_HOLD } = process.env;
-  try {
-    return parseDuration(text);
-  } catch (error) {
-    throw new UsageError(`COURTD_SHIP_HOLD=${text} is no time. ${(error as Error).message}`);
-  }
-}
-
-async function countRejections(data: DataDirectory, which: PruneSelection): Promise<number> {
-  return (await withRefused(data, (file) => file.seqs(which).length)) ?? 0;
-}
-
-/** What the daemon did. */
-interface Deleted extends Pruned {
-  readonly rejections: number;
-}
-
-/** Has the daemon delete, and shows how far it is. */
-async function deleteOld(which: PruneSelection, { data }: DataOption): Promise<Deleted> {
-  const progress = new Progress();
-  return await haveDone<string, Deleted>(data, PRUNE_PATH, which, workTeller(progress)).finally(() =>
-    progress.clear(),
-  );
-}
-
-/** With --yes nobody checks the clock, and one that is ahead would make every event look old. @throws {OperatorError} */
-function refuseJumpedClock(data: DataDirectory, nowMs: number): void {
-  const mark = readMark(data);
-  if (mark === undefined || !hasJustJumped(mark, nowMs)) return;
-  throw new OperatorError(
-    `The clock says ${isoTime(nowMs)}. It has jumped by more than a day, or the box was off for that long, so it is not trusted for a day: ` +
-      'nothing was deleted. If it is right, run this without --yes.',
-  );
 }
 
 /** Asks before deleting more than half of all events. @throws {OperatorError} unless the answer is yes. */

@@ -29,7 +29,15 @@ import { Store } from '../../store/store.ts';
 import { SourceWriter } from '../../telemetry/sourceWriter.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
 import { becomeOwnerOf } from '../options/identity.ts';
-import { boxStatus, type Daemon, type Frame, routesOf, type ServeOptions, statusLine } from './daemon.ts';
+import {
+  boxStatus,
+  type Daemon,
+  type Frame,
+  nightlyRetention,
+  routesOf,
+  type ServeOptions,
+  statusLine,
+} from './daemon.ts';
 
 /**
  * `courtd serve`: wires the daemon together and runs it until SIGTERM or SIGINT. Where systemd passes a socket, it
@@ -92,6 +100,7 @@ async function start(frame: Frame): Promise<number> {
     await parts.adopt(files, stop).write();
   }
   logListening(daemon, address, socket);
+  if (!parts.disposed) parts.adopt(nightlyRetention(daemon), stop);
   notifier.ready({ status: () => statusLine(daemon), check: () => store.answers() });
   await disk.check();
   // A signal may have come meanwhile, and closed the store.

@@ -13,6 +13,7 @@ import {
 import { LOG_LEVELS } from '../../host/logLevels.ts';
 import {
   integer,
+  keep,
   notEmpty,
   option,
   parseName,
@@ -51,6 +52,8 @@ export function define(command: Command): void {
         .default(MIN_FREE_BYTES, '1GiB')
         .argParser(parseSize),
     )
+    .addOption(keep('--keep <age>', 'how long events are kept, such as 365d; 0 is for ever'))
+    .addOption(keep('--keep-positions <age>', 'how long player positions are kept, such as 30d'))
     .addOption(
       option(
         '--quiet <from-to>',

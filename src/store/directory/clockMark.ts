@@ -5,14 +5,9 @@ import { every } from '../../base/pause.ts';
 /** How often the daemon records the time, and the difference between two records that counts as a jump of the clock. */
 const CLOCK_MS = { mark: 3_600_000, jump: 86_400_000 } as const;
 
-/**
- * What the daemon has recorded about the clock of the box. Milliseconds since 1970-01-01T00:00:00Z by that
- * clock.
- */
+/** What the daemon has recorded of the clock: when it last did, and since when the clock has not jumped (0: it never has). */
 interface ClockMark {
-  /** The time of the last record. */
   readonly lastMs: number;
-  /** The time since which the clock has not jumped; 0 if it never has. */
   readonly steadySinceMs: number;
 }
 
@@ -24,20 +19,15 @@ export function nextMark(before: ClockMark | undefined, nowMs: number): ClockMar
 }
 
 /**
- * Whether the clock jumped so recently that nothing should be deleted by it: by more than a day, either way,
- * between two hourly marks or since the last one, and less than a day ago. A box that was off for a week
- * looks the same: retention is then a day late, which does no harm. After a day the clock is trusted: by then
- * somebody has seen the box, and the disk must not fill up because a clock is never corrected.
+ * Whether the clock jumped by more than a day, less than a day ago: retention waits then. A box that was off for a week looks the
+ * same. After a day the clock is trusted, because the disk must not fill up if nobody corrects it.
  */
 export function hasJustJumped(mark: ClockMark | undefined, nowMs: number): boolean {
   const { steadySinceMs } = nextMark(mark, nowMs);
   return steadySinceMs > 0 && nowMs - steadySinceMs < CLOCK_MS.jump;
 }
 
-/**
- * The mark is a file of its own, of constant length and overwritten in place. It must be writable on a full disk, where
- * retention is needed most; and it describes the box, while a database may come from another one (a restore).
- */
+/** A file of constant length, overwritten in place: a full disk must take it, and a database may come from another box. */
 const MARK = /^(\d{15}) (\d{15})\n/;
 
 /** @returns undefined where there is no readable mark. */
@@ -50,22 +40,16 @@ export function readMark(directory: DataDirectory): ClockMark | undefined {
   }
 }
 
-function writeMark(directory: DataDirectory, { lastMs, steadySinceMs }: ClockMark): void {
-  const [last, since] = [lastMs, steadySinceMs].map((ms) => String(ms).padStart(15, '0'));
-  directory.overwrite('clock', `${last} ${since}\n`);
-}
-
-/**
- * Records the clock now, and every hour from now on.
- * @returns a function that stops it.
- */
+/** Records the clock now and every hour. @returns a function that stops it. */
 export function markClock(directory: DataDirectory): () => void {
   const mark = () => {
     const nowMs = Date.now();
     // The clock was never set: its time must not be compared with another one.
     if (nowMs < EARLIEST_RECEIVED_MS) return;
     try {
-      writeMark(directory, nextMark(readMark(directory), nowMs));
+      const { lastMs, steadySinceMs } = nextMark(readMark(directory), nowMs);
+      const [last, since] = [lastMs, steadySinceMs].map((ms) => String(ms).padStart(15, '0'));
+      directory.overwrite('clock', `${last} ${since}\n`);
     } catch {
       // Retention uses the next mark.
     }

@@ -1,10 +1,16 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
-import { type Age, expiredAmong, isPlausible } from './ageRule.ts';
 import { READ_ROWS } from './pacedSteps.ts';
 
-/** Events whose earliest time of receipt one query determines: half a millisecond. */
-const SUMMARY_ROWS = 4_000;
+/** Events of which one query finds the first young one: half a millisecond. */
+const LOOK_ROWS = 4_000;
+
+/** What counts as old. Milliseconds since 1970-01-01T00:00:00Z. */
+export interface Age {
+  /** What was received before this is old. */
+  readonly beforeMs: number;
+  readonly nowMs: number;
+}
 
 /** Which events a prune deletes. */
 export interface PruneSelection extends Age {
@@ -14,7 +20,6 @@ export interface PruneSelection extends Age {
   readonly hold?: ShipHold;
 }
 
-/** Events that headquarters does not have yet are kept for a while. */
 interface ShipHold {
   /** Headquarters has every event up to this seq. */
   readonly afterSeq: number;
@@ -28,31 +33,21 @@ interface ExpiredEvent {
   readonly session: number;
 }
 
-interface AgedEvent extends ExpiredEvent {
-  readonly receivedMs: number;
-  readonly origin: number;
-}
-
-interface Summary {
-  readonly events: number;
-  readonly lastSeq: number | null;
-  readonly earliestMs: number | null;
+/** Before courtd existed the clock of the box cannot have been right. */
+export function isOld(receivedMs: number, { beforeMs }: Age): boolean {
+  return receivedMs >= EARLIEST_RECEIVED_MS && receivedMs < beforeMs;
 }
 
 /**
- * Finds the events to delete (ageRule.ts), in order of arrival, each revision by its own age. Every event is considered, since the
- * times of a range's ends say nothing about those between; most ranges cost only a `min()`.
+ * Finds the events to delete: the log up to its last old event before the first one that is younger than the age and not in the
+ * future. So what came while the clock was wrong goes with its neighbours, and a clock that is wrong now deletes little.
  */
 export class ExpiredEvents {
   readonly #selection: PruneSelection;
   readonly #origins: ReadonlySet<number> | undefined;
-  readonly #summarize: Statement<[number], Summary>;
-  readonly #read: Statement<[number, number], AgedEvent>;
-  readonly #selectNextPlausible: Statement<[number, number, number], Pick<AgedEvent, 'seq' | 'receivedMs'>>;
-  /** The first plausible time after every event from `after` up to `until`. */
-  #nextPlausibleTime = { after: 0, until: 0, ms: undefined as number | undefined };
-  /** How many events have been considered. */
-  events = 0;
+  readonly #look: Statement<[object], { readonly lastSeq: number | null; readonly youngSeq: number | null }>;
+  readonly #lastOld: Statement<[object], number | null>;
+  readonly #read: Statement<[number, number], ExpiredEvent & { readonly origin: number }>;
   /** How many old events are kept because they are not shipped. */
   held = 0;
 
@@ -60,69 +55,44 @@ export class ExpiredEvents {
     this.#selection = selection;
     const originsOf = db.prepare<[string], number>('SELECT id FROM origin WHERE type = ?').pluck();
     this.#origins = selection.type === undefined ? undefined : new Set(originsOf.all(selection.type));
-    this.#summarize = db.prepare(`
-      SELECT count(*) AS events, max(seq) AS lastSeq, min(received_ms) AS earliestMs
-        FROM (SELECT seq, received_ms FROM event WHERE seq > ? ORDER BY seq LIMIT ${SUMMARY_ROWS})`);
+    this.#look = db.prepare(`
+      SELECT max(seq) AS lastSeq, min(iif(received_ms BETWEEN @beforeMs AND @nowMs, seq, NULL)) AS youngSeq
+        FROM (SELECT seq, received_ms FROM event WHERE seq > @after ORDER BY seq LIMIT ${LOOK_ROWS})`);
+    this.#lastOld = db
+      .prepare<[object], number | null>(`
+        SELECT max(seq) FROM event WHERE seq > @after AND seq < @end
+           AND received_ms >= ${EARLIEST_RECEIVED_MS} AND received_ms < @beforeMs`)
+      .pluck();
     this.#read = db.prepare(`
-      SELECT seq, session, received_ms AS receivedMs, origin FROM event WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ${READ_ROWS}`);
-    this.#selectNextPlausible = db.prepare(`
-      SELECT seq, received_ms AS receivedMs FROM event WHERE seq > ? AND received_ms BETWEEN ? AND ? ORDER BY seq LIMIT 1`);
+      SELECT seq, session, origin FROM event WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ${READ_ROWS}`);
   }
 
-  /** @yields the events in batches, each event once; a batch may be empty. */
+  /** @yields the events in batches, in order of arrival, each event once; a batch may be empty. */
   *batches(): Generator<readonly ExpiredEvent[]> {
-    for (let after = 0; ; ) {
-      const { events, lastSeq, earliestMs } = this.#summarize.get(after)!;
-      if (lastSeq === null || earliestMs === null) return;
-      this.events += events;
-      if (earliestMs < this.#selection.beforeMs) yield* this.#expiredBetween(after, lastSeq);
-      after = lastSeq;
-    }
-  }
-
-  *#expiredBetween(after: number, lastSeq: number): Generator<readonly ExpiredEvent[]> {
-    for (let from = after; from < lastSeq; ) {
-      const rows = this.#read.all(from, lastSeq);
+    const { beforeMs, hold } = this.#selection;
+    const end = yield* this.#lastBefore(beforeMs);
+    const held = hold ? Math.max(hold.afterSeq, yield* this.#lastBefore(hold.beforeMs)) : end;
+    for (let after = 0; after < end; ) {
+      const rows = this.#read.all(after, end);
       if (rows.length === 0) return;
-      from = rows.at(-1)!.seq;
-      const expired = this.#expiredAmong(rows);
-      const found = expired.filter((row) => !this.#isHeld(row));
-      this.held += expired.length - found.length;
+      after = rows.at(-1)!.seq;
+      const wanted = rows.filter(({ origin }) => this.#origins?.has(origin) ?? true);
+      const found = wanted.filter(({ seq }) => seq <= held);
+      this.held += wanted.length - found.length;
       yield found;
     }
   }
 
-  /** @param rows consecutive events, in order of arrival. */
-  #expiredAmong(rows: readonly AgedEvent[]): AgedEvent[] {
-    const isOld = this.#areOld(rows, this.#selection.beforeMs);
-    return rows.filter(({ origin }, i) => isOld[i] && (this.#origins?.has(origin) ?? true));
-  }
-
-  #areOld(rows: readonly AgedEvent[], beforeMs: number): boolean[] {
-    const last = rows.at(-1)!;
-    const nextMs = isPlausible(last.receivedMs, this.#selection) ? undefined : this.#plausibleAfter(last.seq);
-    const times = rows.map(({ receivedMs }) => receivedMs);
-    return expiredAmong(times, nextMs, { ...this.#selection, beforeMs });
-  }
-
-  #isHeld(row: AgedEvent): boolean {
-    const { hold } = this.#selection;
-    return hold !== undefined && row.seq > hold.afterSeq && !this.#areOld([row], hold.beforeMs)[0];
-  }
-
-  /**
-   * @returns the first plausible time after this event, when the clock was right again; undefined if there is
-   * none.
-   */
-  #plausibleAfter(seq: number): number | undefined {
-    if (seq < this.#nextPlausibleTime.after || seq >= this.#nextPlausibleTime.until) {
-      const found = this.#selectNextPlausible.get(seq, EARLIEST_RECEIVED_MS, this.#selection.nowMs);
-      this.#nextPlausibleTime = {
-        after: seq,
-        until: found?.seq ?? Number.POSITIVE_INFINITY,
-        ms: found?.receivedMs,
-      };
+  /** @yields nothing, after each of many short reads. @returns the seq of the last event of the prefix; 0: there is none. */
+  *#lastBefore(beforeMs: number): Generator<readonly ExpiredEvent[], number> {
+    const { nowMs } = this.#selection;
+    for (let [after, last] = [0, 0]; ; ) {
+      const { lastSeq, youngSeq } = this.#look.get({ after, beforeMs, nowMs })!;
+      if (lastSeq === null) return last;
+      last = this.#lastOld.get({ after, end: youngSeq ?? lastSeq + 1, beforeMs }) ?? last;
+      if (youngSeq !== null) return last;
+      after = lastSeq;
+      yield [];
     }
-    return this.#nextPlausibleTime.ms;
   }
 }

@@ -2,8 +2,7 @@ import fs from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { type PreviousFile, previousFiles } from '../open/previousDatabases.ts';
-import { oldAmong } from './ageRule.ts';
-import type { PruneSelection } from './expiredEvents.ts';
+import { isOld, type PruneSelection } from './expiredEvents.ts';
 
 /** What holds events besides the events themselves, and is as old as those that a prune deletes. */
 export interface OldRecords {
@@ -29,12 +28,12 @@ export function findOldRecords(db: Database, selection: PruneSelection): OldReco
      WHERE @type IS NULL OR e.origin IN (SELECT id FROM origin WHERE type = @type)
      ORDER BY o.turn`);
   const old = <Item extends { readonly ms: number }>(items: readonly Item[]) =>
-    oldAmong(items, ({ ms }) => ms, selection);
+    items.filter(({ ms }) => isOld(ms, selection));
   const conflictCopies = old(copies.all({ type })).map(({ turn }) => turn);
   if (type !== null) return { conflictCopies, databases: [] };
   return {
     conflictCopies,
-    databases: previousFiles(DataDirectory.of(db.name)).filter((file) => old([file]).length > 0),
+    databases: previousFiles(DataDirectory.of(db.name)).filter(({ ms }) => isOld(ms, selection)),
   };
 }
 

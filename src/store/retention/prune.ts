@@ -98,7 +98,8 @@ export function countExpired(
     events += list.length;
     for (const { session } of list) sessions.add(session);
   }
-  return { events, sessions: sessions.size, held: finder.held, of: finder.events };
+  const of = db.prepare<[], number>('SELECT count(*) FROM event').pluck().get()!;
+  return { events, sessions: sessions.size, held: finder.held, of };
 }
 
 /**

@@ -2,45 +2,11 @@ import t from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { EARLIEST_RECEIVED_MS } from '../../../src/base/limits.ts';
 import { hasJustJumped, markClock, nextMark, readMark } from '../../../src/store/directory/clockMark.ts';
-import { expiredAmong } from '../../../src/store/retention/ageRule.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 
 const DAY_MS = 86_400_000;
 /** Day 0 is the first that the clock can have been right on. */
 const day = (days: number) => EARLIEST_RECEIVED_MS + days * DAY_MS;
-const NOW = 1_000;
-const BEFORE = 910;
-
-t.test('which events are old: days of receipt in the order of arrival, x where one is', (t) => {
-  const table: readonly (readonly [
-    what: string,
-    days: readonly number[],
-    next: number | undefined,
-    old: string,
-  ])[] = [
-    ['none', [], undefined, ''],
-    ['a clock that is right', [100, 500, 909, 910, 999, 1_000], undefined, 'xxx---'],
-    ['after a winter, years behind', [700, 701, -9_000, -8_999, 990], undefined, 'xx---'],
-    ['the same, and long ago', [700, -9_000, -8_999, 800, 990], undefined, 'xxxx-'],
-    ['a new box, behind', [-9_000, -8_999], undefined, '--'],
-    ['a new box that was behind, and goes on', [-9_000], 990, '-'],
-    ['behind, and what comes after it is old', [-9_000], 800, 'x'],
-    ['ahead now', [700, 5_000, 701, 990], undefined, 'x-x-'],
-    ['ahead once', [700, 950, 701, 990], undefined, 'x-x-'],
-    ['behind, then ahead, then right', [-9_000, 5_000, 990], undefined, '---'],
-    ['behind, then ahead, then right and old', [-9_000, 5_000, 800], undefined, 'x-x'],
-    ['behind for a moment, among old ones', [700, -9_000, 701], undefined, 'xxx'],
-    ['the first day of all', [0], undefined, 'x'],
-    ['at this moment, before a clock was set back', [1_000], 800, '-'],
-  ];
-  for (const [what, days, next, old] of table) {
-    const nextMs = next === undefined ? undefined : day(next);
-    const found = expiredAmong(days.map(day), nextMs, { beforeMs: day(BEFORE), nowMs: day(NOW) });
-    t.equal(found.map((is) => (is ? 'x' : '-')).join(''), old, what);
-  }
-  t.ok(EARLIEST_RECEIVED_MS < Date.now(), 'courtd has been there for a while');
-  t.end();
-});
 
 t.test('whether the clock has just jumped: hours of its marks, then of the prune', (t) => {
   const table: readonly (readonly [
