@@ -47,7 +47,6 @@ export async function offlineForWeeks(t: Cleanup, options: OfflineOptions): Prom
   const servers = await NatsServers.start(t);
   const [server] = servers.servers;
   const hq = await Headquarters.connect(t, servers.url);
-  // Its duplicate_window is 100 ms.
   await hq.init();
   const env = { COURTD_SHIP_URL: servers.url, COURTD_SHIP_BOX: BOX };
   const box = new Box(t, temporaryFolder(t), env);
@@ -68,9 +67,9 @@ export async function offlineForWeeks(t: Cleanup, options: OfflineOptions): Prom
     await Promise.all([shipper.stop('SIGKILL'), daemon.stop(round % 2 === 0 ? 'SIGKILL' : 'SIGTERM')]);
     if (round !== Math.floor(restarts / 2)) continue;
     const before = countOf(box);
-    await prune(box);
+    await prune(t, box);
     isHeld = countOf(box) === before;
-    await prune(box, { COURTD_SHIP_HOLD: HELD });
+    await prune(t, box, { COURTD_SHIP_HOLD: HELD });
   }
 
   server!.start();
@@ -120,8 +119,10 @@ function put(box: Box, count: number, type: string, clock: (share: number) => nu
   }
 }
 
-async function prune({ data, env }: Box, more: Record<string, string> = {}): Promise<void> {
+async function prune(t: Cleanup, { data, env }: Box, more: Record<string, string> = {}): Promise<void> {
+  const daemon = await Daemon.start(t, [], data);
   const { status, stderr } = await courtd([...PRUNE, '--data', data], { ...env, ...more });
+  await daemon.stop();
   if (status !== 0) throw new Error(stderr);
 }
 
@@ -142,7 +143,6 @@ async function digestOfTail({ data }: Box): Promise<string> {
   return hash.digest('hex');
 }
 
-/** `npx node test/ship/offline.ts --events 5000000 --restarts 10 --kills 5` */
 if (import.meta.main) {
   const { parseArgs } = await import('node:util');
   const { values } = parseArgs({
