@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { LINGER_BYTES, LINGER_MS, RESPONSE_WRITE_MS, SMALL_BODY_BYTES } from '../base/limits.ts';
 import { http } from '../base/nodeHttp.ts';
 import type { Problem } from '../protocol/errors.ts';
@@ -101,9 +102,11 @@ export class Connection {
     else this.#stopReading();
   }
 
-  /** What comes behind the last request waits in the kernel until that one is answered. Node resumes a socket after each request that it has parsed. */
+  /** What comes behind the last request waits in the kernel until that one is answered. */
   #stopReading(): void {
-    process.nextTick(() => this.socket.pause());
+    // Node resumes a socket after each request that it has parsed, over TLS behind the next tick.
+    const later = this.socket instanceof TLSSocket ? setImmediate : process.nextTick;
+    later(() => this.socket.pause());
   }
 
   /**

@@ -15,20 +15,16 @@ export class ReadTurns {
   readonly #paused = new Set<Readable>();
   readonly #taken = new WeakMap<Readable, number>();
 
-  /** Counts a chunk, and pauses its stream after PAUSE_BYTES. @returns the bytes that the chunk counts. */
+  /** Counts a chunk. Pauses its stream after PAUSE_BYTES, and resumes it in one of the next turns. @returns the bytes that the chunk counts. */
   take(stream: Readable, bytes: number): number {
     const counted = Math.max(bytes, CHUNK_MIN_BYTES);
     const taken = (this.#taken.get(stream) ?? 0) + counted;
     this.#taken.set(stream, taken % PAUSE_BYTES);
-    if (taken >= PAUSE_BYTES) this.#pause(stream);
-    return counted;
-  }
-
-  /** Pauses a stream, and resumes it in one of the next turns. */
-  #pause(stream: Readable): void {
+    if (taken < PAUSE_BYTES) return counted;
     stream.pause();
     if (this.#paused.size === 0) setImmediate(() => this.#run());
     this.#paused.add(stream);
+    return counted;
   }
 
   #run(): void {
