@@ -9,7 +9,6 @@ import { SessionTotals } from '../../src/session/export/sessionTotals.ts';
 import { CELL_CHARS, Sheet, STYLES } from '../../src/session/export/xlsxSheet.ts';
 import { writeArchive, ZipEntry } from '../../src/session/export/zipArchive.ts';
 import { type Cleanup, courtd, temporaryFolder } from '../harness/daemon.ts';
-import { tableBelow, VENDOR_GUIDE } from '../harness/documents.ts';
 import { askDuckDb } from '../harness/duckdb.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
@@ -277,7 +276,7 @@ t.test('Parquet has every revision, under the names of the CSV, typed', async (t
   t.match(of('fast'), { kmh: 214.5, payload: '{"kmh":214.5}', extra: '{"lens":"wide"}', x_ft: null });
 });
 
-t.test("the data dictionary is one: --describe, the workbook, Parquet, and the vendor's guide", async (t) => {
+t.test('the data dictionary is one: --describe, the workbook and Parquet', async (t) => {
   const nowhere = path.join(temporaryFolder(t), 'none');
   const [text, json] = await Promise.all([
     courtd(['export', '--describe', '--data', nowhere]),
@@ -294,14 +293,6 @@ t.test("the data dictionary is one: --describe, the workbook, Parquet, and the v
     COLUMNS.flatMap(({ name, unit }) => (unit === undefined ? [] : [[name, unit]])),
   );
   t.strictSame(units, { x_ft: 'ft', y_ft: 'ft', kmh: 'km/h' });
-  const guide = tableBelow(VENDOR_GUIDE, '## What is stored');
-  const wanted = DICTIONARY.map(({ name, unit, from, meaning }) => [
-    `\`${name}\``,
-    unit ?? '',
-    from,
-    meaning,
-  ]);
-  t.strictSame(guide, wanted);
 
   const summary = sheetsOf(unzip(await exported(t, 'xlsx'))).get('Summary') ?? '';
   const rows = rowsOf(summary).map((row) => row.map(({ value }) => value));
