@@ -10,8 +10,9 @@ export const ARCHITECTURE = 'src/ARCHITECTURE.md';
 /** Every document of the repository, by its path from the root. */
 export const DOCUMENTS: readonly string[] = [
   README,
+  'CHANGELOG.md',
   'SECURITY.md',
-  ...['src', 'systemd', 'test', 'scripts'].flatMap((folder) =>
+  ...['.github', 'src', 'systemd', 'test', 'scripts'].flatMap((folder) =>
     fs
       .readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       // The benchmark installs packages of its own.
