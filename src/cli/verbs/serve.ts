@@ -57,7 +57,7 @@ export function define(command: Command): void {
     .addOption(
       option(
         '--quiet <from-to>',
-        "do not report silent cameras during these hours (local time), such as 23:00-07:00",
+        'do not report silent cameras during these hours (local time), such as 23:00-07:00',
       ).argParser(parseQuietHours),
     )
     .addOption(
