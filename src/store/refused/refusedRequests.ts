@@ -83,6 +83,7 @@ export class RefusedRequests {
   #lost = NOTHING;
   #reportedAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
+  #reportTimer: NodeJS.Timeout | undefined;
   #checkTimer: NodeJS.Timeout | undefined;
   /** The last of what is done one after the other. */
   #work: Promise<unknown> = Promise.resolve();
@@ -227,6 +228,7 @@ export class RefusedRequests {
     await this.flush();
     this.#closing.abort();
     this.#forget();
+    this.#report();
   }
 
   async #write(): Promise<void> {
@@ -333,10 +335,16 @@ export class RefusedRequests {
       bodies: bodies + (more.bodies ?? 0),
       events: events + (more.events ?? 0),
     };
-    const now = performance.now();
-    const isNone = this.#lost.bodies === 0 && this.#lost.events === 0 && this.#lost.setAside === undefined;
-    if (isNone || now - this.#reportedAt < REPORT_MS) return;
-    this.#reportedAt = now;
+    const waitMs = Math.max(0, this.#reportedAt + REPORT_MS - performance.now());
+    this.#reportTimer ??= setTimeout(() => this.#report(), waitMs).unref();
+  }
+
+  #report(): void {
+    clearTimeout(this.#reportTimer);
+    this.#reportTimer = undefined;
+    const { bodies, events, setAside } = this.#lost;
+    if (bodies === 0 && events === 0 && setAside === undefined) return;
+    this.#reportedAt = performance.now();
     this.#onLost(this.#lost);
     this.#lost = NOTHING;
   }
