@@ -221,6 +221,7 @@ export class GroupCommit {
   /** Refuses events, as on a full disk, while a prune uses the reserve. */
   holdForPrune(isHeld: boolean): void {
     this.full.hold(isHeld);
+    this.#maintenance.areKeysHeld = isHeld;
   }
 
   /** Runs the maintenance that is due, without waiting for a request. */

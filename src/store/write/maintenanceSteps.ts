@@ -27,6 +27,8 @@ export class MaintenanceSteps {
   readonly #noopWrite: Statement<[]>;
   readonly #on: MaintenanceEvents;
   #notBefore = 0;
+  /** Keys stay in memory while a prune frees space: what it frees is for its own commits. */
+  areKeysHeld = false;
 
   constructor(db: Database, keys: EventKeys, on: MaintenanceEvents) {
     this.checkpoints = new Checkpointer(db, (error) => this.#failed(error));
@@ -85,7 +87,7 @@ export class MaintenanceSteps {
   }
 
   #isMoveDue(isCalm: boolean): boolean {
-    return this.#keys.isMoveDue(isCalm) && performance.now() >= this.#notBefore;
+    return !this.areKeysHeld && this.#keys.isMoveDue(isCalm) && performance.now() >= this.#notBefore;
   }
 
   /** A full disk or a locked database loses nothing: the step is repeated. */
