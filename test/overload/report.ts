@@ -5,29 +5,22 @@ import type { Tally } from './wire.ts';
 export interface Bar {
   readonly text: string;
   readonly isMet: boolean;
-  /** It depends on how fast the machine is, and on who else works on it. */
-  readonly isOfTime?: boolean;
-}
-
-/** By the cameras, and the longest sync of the disk that they share. */
-export interface Seen extends CameraReport {
-  readonly diskMs: number;
 }
 
 export interface Result {
   readonly title: string;
-  readonly camera?: Seen;
+  readonly camera?: CameraReport;
   readonly bars: readonly Bar[];
   /** Answers to the attackers. */
   readonly answers: Tally;
 }
 
-const HEADER = ['scenario', 'p50 ms', 'p99 ms', 'max ms', 'disk ms', 'camera', 'bars', 'the others'];
+const HEADER = ['scenario', 'p50 ms', 'p99 ms', 'max ms', 'camera', 'bars', 'the others'];
 
 export function printTable(results: readonly Result[]): void {
   const rows = results.map(({ title, camera, bars, answers }) => [
     title,
-    ...(camera === undefined ? ['', '', '', '', ''] : [...times(camera), tallyText(camera.answers)]),
+    ...(camera === undefined ? ['', '', '', ''] : [...times(camera), tallyText(camera.answers)]),
     bars.map(({ text, isMet }) => (isMet ? text : `MISSED ${text}`)).join('; '),
     tallyText(answers),
   ]);
@@ -36,8 +29,8 @@ export function printTable(results: readonly Result[]): void {
   }
 }
 
-function times({ p50Ms, p99Ms, maxMs, diskMs }: Seen): string[] {
-  return [p50Ms, p99Ms, maxMs, diskMs].map((ms) => ms.toFixed(1));
+function times({ p50Ms, p99Ms, maxMs }: CameraReport): string[] {
+  return [p50Ms, p99Ms, maxMs].map((ms) => ms.toFixed(1));
 }
 
 export function tallyText(tally: Tally): string {

@@ -3,9 +3,8 @@ import { say } from '../../src/cli/terminal/output.ts';
 import { Attacker, watchCameras } from './actors.ts';
 import type { Box } from './box.ts';
 import type { CameraReport } from './camera.ts';
-import { DiskProbe } from './diskProbe.ts';
 import { PeakMemory, processorS } from './process.ts';
-import type { Bar, Result, Seen } from './report.ts';
+import type { Bar, Result } from './report.ts';
 import type { Tally } from './wire.ts';
 
 /** Cameras when it is quiet, and then beside each attack. */
@@ -42,27 +41,25 @@ const TABLE: Readonly<Record<string, Scenario>> = {
 export const SCENARIOS = Object.keys(TABLE);
 
 const MIB = 1024 ** 2;
-const MEMORY_MIB = 300;
-const P99_MS = 120;
+/** What nobody on the network may raise its memory above. */
+const MEMORY_MIB = 384;
 /** What a camera gets where the machine is too slow: told to come again, or nothing so far. */
 const LATE: readonly string[] = ['503', 'none'];
-const THROUGHPUT = 0.65;
 const SETTLE_MS = 1_000;
 /** What has come is worked off, and bodies that were refused are read on for ten seconds: the next scenario begins without. */
 const CALM = { sampleMs: 500, processors: 0.05, withinMs: 20_000 };
 const PEAK_S = 4;
-const OVERLOAD_ROUNDS = 5;
 
 export async function runScenarios(box: Box, seconds: number, only?: readonly string[]): Promise<Result[]> {
   say('Quiet...');
-  const quiet = await watch(box, 2 * seconds);
+  const quiet = await watchCameras(box.daemon, 2 * seconds);
   const results: Result[] = [{ title: 'quiet', camera: quiet, bars: [], answers: {} }];
   for (const name of SCENARIOS) {
     if (only?.includes(name) === false) continue;
     const { title, leastSeconds = 0 } = TABLE[name]!;
     say(`${title}...`);
     const forSeconds = Math.max(seconds, leastSeconds);
-    results.push(await (name === 'overload' ? overload(box, forSeconds) : beside(box, name, forSeconds)));
+    results.push(await beside(box, name, forSeconds));
     await box.revive();
     await calm(box.pid);
   }
@@ -82,8 +79,9 @@ async function calm(pid: number): Promise<void> {
 
 async function beside(box: Box, name: string, seconds: number): Promise<Result> {
   const memory = new PeakMemory(box.pid);
-  const attacker = await Attacker.start({ target: box.daemon, name });
-  const camera = await watch(box, seconds);
+  const perSecond = name === 'overload' ? 2 * (await saturation(box)) : 0;
+  const attacker = await Attacker.start({ target: box.daemon, name, perSecond });
+  const camera = await watchCameras(box.daemon, seconds);
   const answers = await attacker.answers();
   await attacker.stop();
   const bars = [...aliveBars(box), ...cameraBars(camera), memoryBar(memory)];
@@ -91,58 +89,9 @@ async function beside(box: Box, name: string, seconds: number): Promise<Result> 
   return { title: TABLE[name]!.title, camera, bars, answers };
 }
 
-/** And what the disk takes meanwhile, which is not courtd's doing. */
-async function watch({ daemon }: Box, seconds: number): Promise<Seen> {
-  const disk = new DiskProbe(daemon.data);
-  const camera = await watchCameras(daemon, seconds);
-  return { ...camera, diskMs: await disk.end() };
-}
-
-/** What it does at its best, and then with twice as much asked of it; in turns, because a machine has slow seconds. */
-async function overload(box: Box, seconds: number): Promise<Result> {
-  const memory = new PeakMemory(box.pid);
-  const rounds: Round[] = [];
-  while (rounds.length < OVERLOAD_ROUNDS && box.death === undefined) {
-    const peak = await throughput(box, 'saturation');
-    const attacker = await Attacker.start({ target: box.daemon, name: 'overload', perSecond: 2 * peak });
-    await attacker.answers();
-    const startedAt = performance.now();
-    const camera = await watch(box, seconds);
-    const answers = await attacker.answers();
-    const tookS = (performance.now() - startedAt) / 1000;
-    await attacker.stop();
-    rounds.push({ camera, answers, peak, stored: (answers['202'] ?? 0) / tookS });
-  }
-  const { camera, answers, peak, stored } = middle(rounds, (round) => round.stored / round.peak);
-  const ratios = rounds.map((round) => (round.stored / round.peak).toFixed(2));
-  const bars = [
-    ...aliveBars(box),
-    ...cameraBars(camera),
-    memoryBar(memory),
-    {
-      text: `${Math.round(stored)}/s of ${Math.round(peak)}/s at the peak (${ratios.join(', ')}: the middle one counts)`,
-      isMet: stored / peak >= THROUGHPUT,
-      isOfTime: true,
-    },
-  ];
-  return { title: TABLE.overload!.title, camera, bars, answers };
-}
-
-/** One of the turns of `overload`: what was stored in a second at the peak, and with twice as much asked for. */
-interface Round {
-  readonly camera: Seen;
-  readonly answers: Tally;
-  readonly peak: number;
-  readonly stored: number;
-}
-
-function middle<Item>(items: readonly Item[], by: (item: Item) => number): Item {
-  return items.toSorted((a, b) => by(a) - by(b))[Math.floor(items.length / 2)]!;
-}
-
 /** @returns the events stored in a second. */
-async function throughput({ daemon }: Box, name: string): Promise<number> {
-  const attacker = await Attacker.start({ target: daemon, name });
+async function saturation({ daemon }: Box): Promise<number> {
+  const attacker = await Attacker.start({ target: daemon, name: 'saturation' });
   await wait(SETTLE_MS);
   await attacker.answers();
   const startedAt = performance.now();
@@ -157,13 +106,9 @@ function aliveBars({ death }: Box): Bar[] {
   return death === undefined ? [] : [{ text: `the daemon ended with ${death}`, isMet: false }];
 }
 
-function cameraBars({ p99Ms, answers }: CameraReport): Bar[] {
-  const others = Object.keys(answers).filter((what) => what !== '202');
-  const isWrong = others.some((what) => !LATE.includes(what));
-  return [
-    { text: `p99 ${p99Ms.toFixed(0)} of ${P99_MS} ms`, isMet: p99Ms <= P99_MS, isOfTime: true },
-    ...(others.length > 0 ? [{ text: 'nothing but 202', isMet: false, isOfTime: !isWrong }] : []),
-  ];
+function cameraBars({ answers }: CameraReport): Bar[] {
+  const wrong = Object.keys(answers).filter((what) => what !== '202' && !LATE.includes(what));
+  return wrong.length === 0 ? [] : [{ text: `a camera got ${wrong.join(', ')}`, isMet: false }];
 }
 
 function memoryBar(memory: PeakMemory): Bar {
