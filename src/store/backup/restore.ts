@@ -15,7 +15,6 @@ import { applyLedger } from '../erasure/erase.ts';
 import { beginEpoch, type Epoch, readEpochs } from '../layout/epochs.ts';
 import { type FileHeader, headerOf, readHeader } from '../layout/fileHeader.ts';
 import { migrate, SCHEMA_VERSION } from '../layout/schema.ts';
-import { valueFault } from '../layout/valueFault.ts';
 import { explain } from '../open/openErrors.ts';
 import { rewriteWal } from '../open/rewriteWal.ts';
 import { failureKind } from '../sqlite/errors.ts';
@@ -156,14 +155,11 @@ async function copyAndVerify(
  * Brings the copy to the present layout: the backup is the copy that an upgrade would make first. Then begins an epoch: the seqs
  * after those of the backup will be assigned to other events than before.
  * @returns its epochs, the new one last.
- * @throws {OperatorError} where it holds values that courtd never writes; the message is the end of a sentence about it.
  */
 function makeCurrent(file: string): Epoch[] {
   const db = openExclusively(file);
   try {
     migrate(db);
-    const fault = valueFault(db);
-    if (fault !== undefined) throw new OperatorError(fault);
     beginEpoch(db);
     db.exec('COMMIT');
     return readEpochs(db);
