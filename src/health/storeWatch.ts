@@ -24,8 +24,8 @@ export class StoreWatch {
       walLarge: (bytes) =>
         logProblem(logger, problem('log_held', data.path, bytes), { wal_mib: mebibytes(bytes) }),
       walSmall: (bytes) => logger.info({ wal_mib: mebibytes(bytes) }, 'the write-ahead log is small again'),
-      upgrading: ({ doing, bytes, ...line }) =>
-        logger.info({ ...line, copied_mib: mebibytes(bytes) }, UPGRADE_SENTENCES[doing]),
+      upgraded: (copy) =>
+        logger.info({ copy }, 'the database had an older layout: it was copied and upgraded'),
       made: () => logProblem(logger, problem('new_database', data.path, 0), { data }),
       healed: () => {
         this.isFull = false;
@@ -42,12 +42,6 @@ export class StoreWatch {
 }
 
 const BUG = 'a bug in courtd: please report it';
-
-const UPGRADE_SENTENCES = {
-  copying: 'the database has an older layout: it is copied before it is upgraded',
-  changing: 'the database is being upgraded to the new layout: events are accepted when that is done',
-  done: 'the database is up to date',
-} as const;
 
 /** @returns why the daemon exits, as the operator's log says it. */
 function reasonOf(error: unknown): string {

@@ -5,8 +5,6 @@ import type { Logger } from 'pino';
 
 /** Watchdog notifications in each of its periods: sd_watchdog_enabled(3) recommends at least two. */
 const WATCHDOG_PINGS = 3;
-/** While starting, asks systemd this often for this much more time: the recovery barrier takes up to 30 s, an upgrade's copy more. */
-const START_EXTEND_MS = { every: 10_000, by: 60_000 } as const;
 /** How soon `systemctl status` shows a new token or a full disk. A check takes microseconds. */
 export const STATUS_CHECK_MS = 1_000;
 /** How long a command waits until `systemctl status` shows what it has changed. */
@@ -62,12 +60,9 @@ export class SystemdNotifier {
     return this.#socket !== undefined;
   }
 
-  /** Extends the start timeout until `ready`: recovery from a long write-ahead log, or an upgrade, can take a while. */
+  /** Shows that the start is on its way. The unit has no timeout for it: an upgrade copies the database. */
   starting(): void {
-    const { every, by } = START_EXTEND_MS;
-    const extend = () => void this.#send(`EXTEND_TIMEOUT_USEC=${by * 1000}`, ...this.#statusLine('starting'));
-    extend();
-    this.#repeat(extend, every);
+    void this.#send(...this.#statusLine('starting'));
   }
 
   /** Reports readiness; from now on also changes of the status, and the watchdog's pings. */

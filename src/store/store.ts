@@ -21,6 +21,7 @@ import {
 } from './open/openDatabase.ts';
 import { explain } from './open/openErrors.ts';
 import { recoveryBarrier } from './open/recoveryBarrier.ts';
+import { upgradeDatabase } from './open/upgradeDatabase.ts';
 import type { PruneSelection } from './retention/expiredEvents.ts';
 import type { StepWriter } from './retention/pacedSteps.ts';
 import { type Pruned, type PruneProgress, pruneEvents } from './retention/prune.ts';
@@ -32,14 +33,15 @@ import {
 } from './sources/storedSources.ts';
 import { closeAfter, failureKind } from './sqlite/errors.ts';
 import { TokenVerifier } from './tokens/tokenVerifier.ts';
-import { type UpgradeEvents, upgradeDatabase } from './upgrade/upgradeDatabase.ts';
 import { type WalEvents, WalMonitor, type WalOptions } from './wal/walMonitor.ts';
 import type { Counts } from './write/appender.ts';
 import type { CommitMeter } from './write/commitMeter.ts';
 import { GroupCommit, type GroupCommitEvents, type GroupCommitOptions } from './write/groupCommit.ts';
 
 /** What the daemon logs about the store. */
-export interface StoreEvents extends GroupCommitEvents, WalEvents, UpgradeEvents {
+export interface StoreEvents extends GroupCommitEvents, WalEvents {
+  /** The database had an older layout, and `copy` is what it was before. */
+  upgraded(copy: string): void;
   /** There was no database: a new one was made. */
   made(): void;
 }
@@ -53,7 +55,7 @@ export const UNLOGGED = {
   unexpected: ignore,
   walLarge: ignore,
   walSmall: ignore,
-  upgrading: ignore,
+  upgraded: ignore,
   made: ignore,
 } satisfies Partial<StoreEvents>;
 
@@ -137,11 +139,7 @@ export class Store {
       lock = await lockWithin(directory, waitMs);
       db = openDatabase(directory, { ...make, check: false, isLocked: true });
       const layout = layoutOf(db);
-      if (layout < SCHEMA_VERSION) {
-        db.close();
-        await upgradeDatabase(directory.file('database'), layout, on);
-        db = openDatabase(directory);
-      }
+      if (layout < SCHEMA_VERSION) on.upgraded(upgradeDatabase(db, layout));
       const full = await recoveryBarrier(db, directory).catch(asFull);
       assertDurable(db);
       // Waiting inside SQLite would block the event loop: the writer retries on a timer instead.

@@ -152,7 +152,7 @@ export function recorder(): { on: StoreEvents; told: string[] } {
       unexpected: tell('unexpected'),
       walLarge: tell('walLarge'),
       walSmall: tell('walSmall'),
-      upgrading: tell('upgrading'),
+      upgraded: tell('upgraded'),
       made: () => {},
     },
     told,

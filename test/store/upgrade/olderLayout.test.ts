@@ -25,7 +25,7 @@ t.test(
 
     const { on, told } = recorder();
     const store = await upgraded.open(new DataDirectory(folder), on);
-    t.ok(told.includes('upgrading'));
+    t.ok(told.includes('upgraded'));
     t.match(await store.append(sent), { accepted: 0, duplicates: sent.length, conflicts: 0 });
     t.match(await store.append([{ ...sent[1]!, confidence: 0.5 }]), { duplicates: 1, conflicts: 1 });
     t.match(await store.append(court(event())), { accepted: 1 });

@@ -65,14 +65,7 @@ t.test(
     const upgraded = await newer(t, data, token);
     t.strictSame(layout(path.join(data, COPY)), [SCHEMA_VERSION, 500]);
     t.equal(fs.statSync(path.join(data, COPY)).mode & 0o777, 0o660);
-    const said = upgraded.log.filter(({ copy }) => copy !== undefined);
-    // A step that takes long is told again and again.
-    const lines = said.filter(({ msg }, i) => msg !== said[i - 1]?.msg);
-    t.match(lines, [
-      { msg: /copied before it is upgraded/, from: SCHEMA_VERSION, to: NEW_LAYOUT },
-      { msg: /being upgraded to the new layout/ },
-      { msg: 'the database is up to date', copy: path.join(data, COPY), copied_mib: /\d/ },
-    ]);
+    t.equal(upgraded.log.find(({ copy }) => copy !== undefined)?.copy, path.join(data, COPY));
     t.strictSame(await (await upgraded.post(sent)).json(), { accepted: 0, duplicates: 500 });
     await (await upgraded.post(events(20))).text();
     await upgraded.stop();
