@@ -5,7 +5,6 @@ import t, { type Test } from 'tap';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import type { CheckResult } from '../../src/health/finding.ts';
 import { checkConsistency } from '../../src/store/inspection/consistency.ts';
-import { inspect } from '../../src/store/inspection/inspect.ts';
 import { sessionCounter } from '../../src/store/layout/sessionCounter.ts';
 import { withDatabase } from '../../src/store/open/withDatabase.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
@@ -145,16 +144,6 @@ t.test(
     t.match(await (await daemon.post(event())).json(), { accepted: 1 }, 'the daemon still has its locks');
   },
 );
-
-t.test('where it keeps the daemon from cutting its log off, the reading is called off', async (t) => {
-  const data = flushed(t);
-  const log = path.join(data, 'courtd.db-wal');
-  const reading = inspect('integrity', new DataDirectory(data));
-  // As if a daemon wrote as much: frames that are not valid are none.
-  fs.writeFileSync(log, '');
-  fs.truncateSync(log, 65 * 1024 ** 2);
-  t.equal(await reading, undefined);
-});
 
 t.test('programs of the system that hang are not waited for', async (t) => {
   const system = new FakeSystemd(t);

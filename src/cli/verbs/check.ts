@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { cleanUpOnExit } from '../../base/signals.ts';
 import { counted } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import { askStatus } from '../../control/controlClient.ts';
@@ -46,11 +45,9 @@ interface CheckOptions extends DataOption, JsonOption {
 /** @throws {OperatorError} if there is no database. */
 async function check({ data, full, json }: CheckOptions, program: Command): Promise<void> {
   if (lacksDatabase(data)) throw noDatabase(data);
-  const ending = new AbortController();
-  cleanUpOnExit(() => ending.abort());
   const daemon = await askStatus(data).catch(() => undefined);
   const results = await runChecks(await boxOf(data, variablesOf(program), daemon));
-  if (full) results.push(await checkDatabase(data, new Progress(), ending.signal));
+  if (full) results.push(await checkDatabase(data, new Progress()));
   if (results.some(({ level }) => level === 'fail')) process.exitCode = 1;
   if (json) printJson(results);
   else printText(textOf(results));
