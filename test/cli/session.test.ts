@@ -114,6 +114,7 @@ t.test('session list and show tell what was sent, for people and for programs', 
     t.strictSame(rest, {
       ...line,
       current_events: 4,
+      preliminary_events: 3,
       by_type: { BALL_BOUNCE: 4, BALL_HIT: 1, PLAYER_IDENTITY: 1 },
       by_revision: { 0: 4, 2: 1, 10: 1 },
     });
@@ -141,6 +142,7 @@ t.test('session list and show tell what was sent, for people and for programs', 
       );
       t.equal(told.get('session id'), session_id);
       t.equal(told.get('events'), '6');
+      t.equal(told.get('preliminary events'), '3');
       t.equal(told.get('by type'), 'BALL_BOUNCE 4, BALL_HIT 1, PLAYER_IDENTITY 1');
       t.equal(told.get('by court'), '__proto__ 1, court-1 4, court-10 1');
       t.equal(told.get('by revision'), '0 4, 2 1, 10 1');

@@ -29,6 +29,8 @@ interface SessionSummary extends SessionLine {
   readonly by_revision: Readonly<Record<string, number>>;
   /** Distinct events: the highest revision of each. */
   readonly current_events: number;
+  /** Those whose highest revision is 0: they stayed preliminary. */
+  readonly preliminary_events: number;
   readonly lateness: SessionLateness;
 }
 
@@ -114,12 +116,13 @@ export function sessionLine(db: Database, id: number): SessionLine {
 export function summarizeSession(db: Database, name: string, damage?: Damage): SessionSummary {
   const id = sessionId(db, name);
   const [byType, byCourt, byRevision] = [new Tally(), new Tally(), new Tally()];
-  let [events, current, future, sumMs] = [0, 0, 0, 0];
+  let [events, current, preliminary, future, sumMs] = [0, 0, 0, 0, 0];
   let [minMs, maxMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const chunk of readSession(db, id, { damage })) {
     for (const event of chunk.events) {
       events++;
       if (event.current) current++;
+      if (event.current && event.revision === 0) preliminary++;
       byType.add(event.type);
       byCourt.add(event.courtId);
       byRevision.add(String(event.revision));
@@ -135,6 +138,7 @@ export function summarizeSession(db: Database, name: string, damage?: Damage): S
     ...sessionLine(db, id),
     events,
     current_events: current,
+    preliminary_events: preliminary,
     by_type: byType.counts(),
     by_court: byCourt.counts(),
     by_revision: byRevision.counts(),
