@@ -20,6 +20,8 @@ const FILES = {
   reserve: 'courtd.reserve',
   /** When the box was last backed up (lastBackup.ts). */
   backupNote: 'courtd.backup',
+  /** What systemd says of the last scheduled backup (courtd-backup.service). */
+  backupResult: 'courtd.backup-result',
   /** Rejected requests (store/refused), with what SQLite makes beside it. */
   refused: 'refused.db',
   refusedWal: 'refused.db-wal',

@@ -84,7 +84,9 @@ export function shipProblems(ship: ShipView): StatusProblem[] {
 }
 
 /** A box that has not had events for so long has nothing that is so long without a copy. */
-function backupProblems({ store, oldestMs }: StoreFacts, nowMs: number): StatusProblem[] {
+function backupProblems({ store, failedBackup, oldestMs }: StoreFacts, nowMs: number): StatusProblem[] {
+  if (failedBackup !== undefined)
+    return [problem('backup_failed', (nowMs - failedBackup.ms) / 1_000, failedBackup.result)];
   const lastMs = store.last_backup_at === null ? undefined : Date.parse(store.last_backup_at);
   const since = Math.max(lastMs ?? 0, oldestMs ?? nowMs);
   if (nowMs - since <= THRESHOLDS.backup_s * 1_000) return [];

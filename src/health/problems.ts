@@ -2,7 +2,6 @@ import { bytesFor, counted, isoTime, span } from '../base/units.ts';
 import { shellWord } from '../base/visibleText.ts';
 import type { ProblemCode as ErrorCode } from '../protocol/errors.ts';
 import type { PruneSuggestion } from '../store/read/pruneSuggestion.ts';
-import type { HandshakeReport } from '../telemetry/handshakeFailures.ts';
 import type { QuietVenue } from '../telemetry/sourceTable.ts';
 import type { StatusProblem } from './finding.ts';
 import { THRESHOLDS } from './thresholds.ts';
@@ -87,10 +86,6 @@ export const BOX_PROBLEMS = {
     `${from} sent ${counted(requests, 'request')} without a valid token, the last one ${span(agoS)} ago.`,
     'Give this camera the newest token of the venue. If nobody has it, make a new one with "sudo courtd token rotate".',
   ]),
-  tls_handshakes: warn((from: string, { times, reason, ago_s }: HandshakeReport) => [
-    `${from}: the TLS handshake failed ${counted(times, 'time')}, last ${span(ago_s)} ago (${reason ?? 'the client disconnected'}).`,
-    'Give the camera an address that begins with "https://", and let it trust the certificate of this box. It needs TLS 1.2 or 1.3 and a correct clock.',
-  ]),
   refused: warn(({ sender, from, last, events }: Rejected) => [
     `${from}: ${
       last === undefined
@@ -174,6 +169,10 @@ export const BOX_PROBLEMS = {
   no_backup: warn((ageS: number | undefined) => [
     ageS === undefined ? 'There has never been a backup.' : `The last backup was made ${span(ageS)} ago.`,
     'Set COURTD_BACKUP_DIR to a directory on another disk, then run "sudo systemctl start courtd-backup". If it fails, "journalctl -u courtd-backup" shows why.',
+  ]),
+  backup_failed: warn((agoS: number, result: string) => [
+    `The scheduled backup failed ${span(agoS)} ago (${result}).`,
+    'Run "journalctl -u courtd-backup" to see why. Correct that, then run "sudo systemctl start courtd-backup".',
   ]),
   ship_fenced: fail((error: string) => [
     `Shipping has stopped: ${error}`,

@@ -22,7 +22,7 @@ const SENDERS_REPORTED = 20;
 
 /** @returns what is wrong with the sources of a venue. */
 export function sourceProblems(findings: SourceFindings): StatusProblem[] {
-  const { sources, handshakes, quiet_venue, old_tokens, is_quiet_hours } = findings;
+  const { sources, quiet_venue, old_tokens, is_quiet_hours } = findings;
   const overdue = sources.filter(({ state }) => state === 'overdue');
   const silent = [
     ...(quiet_venue === null ? [] : [problem('quiet', quiet_venue)]),
@@ -32,9 +32,6 @@ export function sourceProblems(findings: SourceFindings): StatusProblem[] {
   return [
     ...(is_quiet_hours ? [] : silent),
     ...rejectedProblems(findings),
-    ...handshakes
-      .filter(({ reason, times }) => reason !== null || times >= THRESHOLDS.handshakes_given_up)
-      .map((failing) => problem('tls_handshakes', nameOf(failing.client, sources), failing)),
     ...sources.flatMap((source) => [
       ...(source.in_conflict > 0 ? [problem('conflicts', source, source.in_conflict)] : []),
       ...(source.odd_times > 0 ? [problem('odd_time', source, source.odd_times)] : []),

@@ -25,6 +25,7 @@ export interface StoreFacts extends Pick<Status, 'store' | 'tokens'> {
   readonly newMs: number | undefined;
   /** When the latest unfinished erasure was started, in milliseconds since 1970-01-01T00:00:00Z. */
   readonly erasureMs: number | undefined;
+  readonly failedBackup: ReturnType<typeof failedBackup>;
   /** When the oldest event was received, as `erasureMs`. */
   readonly oldestMs: number | undefined;
   readonly room: Room;
@@ -76,9 +77,23 @@ export function readStoreFacts(
     isDamaged,
     newMs: newDatabaseAgeMs(data, nowMs),
     erasureMs,
+    failedBackup: failedBackup(data),
     oldestMs: summary?.oldestMs,
     room: { mount: mountOf(data.path), suggestion, bytes, previousBytes: previousDatabases(data).bytes },
   };
+}
+
+/** @returns when the latest scheduled backup failed, and how systemd calls that; undefined if a later backup was made. */
+function failedBackup(data: DataDirectory): { readonly ms: number; readonly result: string } | undefined {
+  try {
+    const result = /^[a-z-]{1,40}(?=\n$)/.exec(data.read('backupResult'))?.[0] ?? 'success';
+    const ms = fs.statSync(data.file('backupResult')).mtimeMs;
+    const isOver = ['success', 'exec-condition'].includes(result) || ms <= (lastBackupMs(data) ?? 0);
+    return isOver ? undefined : { ms, result };
+  } catch {
+    // There is none, or this user may not read it.
+    return undefined;
+  }
 }
 
 function sizeOf(file: string): number {

@@ -34,8 +34,6 @@ export const THRESHOLDS = {
   ship_stopped_s: 300,
   /** Seconds for which a refusal is said: a vendor's test, or a camera that has been mended, is none that lasts. */
   refused_s: HOUR_S,
-  /** Handshakes that a client of one address gave up without a reason, and none succeeded since: fewer may be a line that broke. */
-  handshakes_given_up: 3,
   /** Requests a day without a valid token: a camera tries again every 30 s, somebody who looks at the port does not. */
   unauthorized: 3,
   /** Requests a day that were too many for the rate limit: fewer are made up for by the next try. */

@@ -64,14 +64,8 @@ export class CourtServer {
     if (this.#server instanceof https.Server) {
       this.#handshakes = new TlsHandshakes(
         this.#server,
-        (connection, socket) => {
-          this.#connections.useTls(connection, socket);
-          context.telemetry.handshakes.succeeded(connection.client);
-        },
-        ({ client }, failure, wasTried) => {
-          context.accessLog.handshakeFailed(client, failure);
-          if (wasTried) context.telemetry.handshakeFailed(client, failure);
-        },
+        (connection, socket) => this.#connections.useTls(connection, socket),
+        ({ client }, failure) => context.accessLog.handshakeFailed(client, failure),
       );
     }
     // One more than is allowed: Node drops the rest silently, and preconditions.ts must see that there are too many.

@@ -36,7 +36,7 @@ interface Handshake {
   failure?: string | undefined;
 }
 
-type OnFailed = (connection: Connection, failure: string | undefined, wasTried: boolean) => void;
+type OnFailed = (connection: Connection, failure: string | undefined) => void;
 
 /**
  * Connections whose TLS handshake is in progress. Node tracks a connection only once its handshake is complete, so these are
@@ -48,8 +48,7 @@ export class TlsHandshakes {
 
   /**
    * @param onReady called with the socket that carries the decrypted stream.
-   * @param onFailed called with Node's error code, or without one where the client just closed the connection; `wasTried` unless
-   * nothing came from it, as from a load balancer that tries the port.
+   * @param onFailed called with Node's error code, or without one where the client just closed the connection.
    */
   constructor(
     server: https.Server,
@@ -83,7 +82,7 @@ export class TlsHandshakes {
     socket.once('close', () => {
       if (this.#inProgress.get(peer) !== handshake) return;
       this.#inProgress.delete(peer);
-      this.#onFailed(connection, handshake.failure, socket.bytesRead > 0);
+      this.#onFailed(connection, handshake.failure);
     });
   }
 

@@ -21,7 +21,7 @@ const SOURCES_MOST = 200;
 
 export interface MetricSources {
   readonly store: Pick<Store, 'meter' | 'queued'>;
-  readonly telemetry: Pick<Telemetry, 'totals' | 'refusals' | 'handshakes' | 'sourceGauges'>;
+  readonly telemetry: Pick<Telemetry, 'totals' | 'refusals'>;
   readonly loopDelay: EventLoopDelay;
   /** When the TLS certificate expires, in milliseconds since 1970-01-01T00:00:00Z; undefined without TLS. */
   readonly certificateEndMs: number | undefined;
@@ -38,12 +38,11 @@ export function metricsText(of: MetricSources, status: Status): string {
     ...processFamilies(of, status),
     ...requestFamilies(of),
     ...storeFamilies(of),
-    ...sourceFamilies(of),
+    ...sourceFamilies(status),
   ].join('');
 }
 
 function statusFamilies({ problems, store, ship }: Status): string[] {
-  const seconds = (time: string | null) => time && Date.parse(time) / 1_000;
   const counts = new Map<string, { labels: Labels; count: number }>();
   for (const { code, level } of problems) {
     const entry = counts.get(`${code} ${level}`) ?? { labels: { code, level }, count: 0 };
@@ -66,7 +65,7 @@ function statusFamilies({ problems, store, ship }: Status): string[] {
     gauge(
       'courtd_last_backup_timestamp_seconds',
       'When the last backup was made.',
-      seconds(store.last_backup_at) as number | null,
+      seconds(store.last_backup_at),
     ),
     gauge('courtd_ship_shipped_seq', 'Headquarters has every event up to here.', ship?.shipped_seq),
     gauge('courtd_ship_behind_events', 'Events that wait to be shipped.', ship?.behind_events),
@@ -100,7 +99,7 @@ function processFamilies(
   ];
 }
 
-function requestFamilies({ telemetry: { totals, refusals, handshakes } }: MetricSources): string[] {
+function requestFamilies({ telemetry: { totals, refusals } }: MetricSources): string[] {
   const requests = Object.entries({ accepted: totals.requests, ...refusals.byCode }).map(
     ([code, count]): Sample => {
       const status = PROBLEMS[code as ProblemCode]?.status ?? ACCEPTED_STATUS;
@@ -112,9 +111,6 @@ function requestFamilies({ telemetry: { totals, refusals, handshakes } }: Metric
   );
   return [
     family('counter', 'courtd_requests_total', 'Answered requests, by HTTP status and code.', requests),
-    family('counter', 'courtd_tls_handshake_failures_total', 'TLS handshakes that failed.', [
-      [{}, handshakes.count],
-    ]),
     family('counter', 'courtd_events_total', 'Events of accepted requests, by type and result.', events),
   ];
 }
@@ -132,34 +128,34 @@ function storeFamilies({ store: { meter, queued } }: MetricSources): string[] {
   ];
 }
 
-function sourceFamilies({ telemetry }: MetricSources): string[] {
-  const sources = telemetry.sourceGauges().slice(0, SOURCES_MOST);
-  type Value = (source: (typeof sources)[number]) => number | null;
-  const samples = (value: Value) =>
-    sources.map((one): Sample => [{ court_id: one.court_id, source: one.source }, value(one)]);
-  // By the current clock: it may have been set since.
-  const lastS: Value = ({ quietS }) => (quietS === null ? null : Date.now() / 1_000 - quietS);
-  const name = 'courtd_source';
+function sourceFamilies({ sources }: Status): string[] {
+  type Value = (source: Status['sources'][number]) => number | null;
+  const each = (name: string, help: string, value: Value) => {
+    const samples = sources
+      .slice(0, SOURCES_MOST)
+      .map((one): Sample => [{ court_id: one.court_id, source: one.source }, value(one)]);
+    return family('gauge', name, help, samples);
+  };
   return [
-    family(
-      'gauge',
-      `${name}_last_event_timestamp_seconds`,
-      'When its last event was received.',
-      samples(lastS),
+    each('courtd_source_last_event_timestamp_seconds', 'When its last event was received.', (one) =>
+      seconds(one.last_received_at),
     ),
-    family(
-      'gauge',
-      `${name}_clock_offset_seconds`,
+    each(
+      'courtd_source_clock_offset_seconds',
       'Its clock minus that of the box.',
-      samples(({ clockOffsetS }) => clockOffsetS),
+      (one) => one.clock_offset_s,
     ),
-    family(
-      'counter',
-      `${name}_events_total`,
-      'Its events that were stored.',
-      samples(({ events }) => events),
+    each(
+      'courtd_source_events_last_minute',
+      'Its events of the last minute.',
+      (one) => one.events_last_minute,
     ),
   ];
+}
+
+/** @returns since 1970-01-01T00:00:00Z. */
+function seconds(time: string | null): number | null {
+  return time === null ? null : Date.parse(time) / 1_000;
 }
 
 function gauge(name: string, help: string, value: number | null | undefined): string {

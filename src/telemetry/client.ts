@@ -1,5 +1,3 @@
-import { SOURCES_KNOWN } from '../base/limits.ts';
-
 /** How long a client that is expected to go on may be unheard; empty arrays further apart than that are no rhythm. */
 const EXPECTED_MS = 180_000;
 /** So many empty arrays, and a client is expected to go on. */
@@ -42,36 +40,5 @@ export class Client {
   /** Whether it is there, with nothing to send. */
   isIdle(now: number): boolean {
     return now - this.beatAt <= EXPECTED_MS;
-  }
-}
-
-/** The clients with a valid token, by address. Their number is bounded: more are not remembered beyond their request. */
-export class Clients {
-  readonly #known = new Map<string, Client>();
-
-  of(address: string, now: number): Client {
-    const known = this.#known.get(address);
-    if (known !== undefined) return known;
-    const made = new Client(address, now);
-    if (this.#known.size < SOURCES_KNOWN) this.#known.set(address, made);
-    return made;
-  }
-
-  /** When any of them was heard last. */
-  get heardAt(): number {
-    let last = Number.NEGATIVE_INFINITY;
-    for (const { heardAt } of this.#known.values()) last = Math.max(last, heardAt);
-    return last;
-  }
-
-  find(address: string): Client | undefined {
-    return this.#known.get(address);
-  }
-
-  /** @param forgottenMs those that were not heard for so long go. */
-  sweep(now: number, forgottenMs: number): void {
-    for (const { address, heardAt } of this.#known.values()) {
-      if (now - heardAt > forgottenMs) this.#known.delete(address);
-    }
   }
 }

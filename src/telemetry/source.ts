@@ -3,9 +3,7 @@ import { DAY_MS } from '../base/units.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { StoredSource } from '../store/sources/storedSources.ts';
 import type { Client } from './client.ts';
-import { Fault } from './fault.ts';
 import { Lateness } from './lateness.ts';
-import { Pauses } from './pauses.ts';
 import { SlidingCounts } from './slidingCounts.ts';
 import { patienceMs, playedWithoutMs, type Rhythm, type SourceState, sourceState } from './sourceState.ts';
 
@@ -18,8 +16,24 @@ const SHORT_PAUSE_MS = 5_000;
 /** Days on which others were heard, after which a source is overdue. */
 const OVERDUE_DAYS = 7;
 
+/** A pause is usual if one as long was made this often in a day: once or twice may have been a cable, or a restart. */
+const USUAL_TIMES = 3;
+
 /** Names of the faults that are not odd payload fields. */
 const [CONFLICT, ODD_TIME] = ['conflict', 'odd_time'];
+
+/** Something wrong with the events of a source, until an hour has passed without such an event: how many, and when the last came. */
+interface Fault {
+  readonly events: number;
+  readonly at: number;
+}
+
+/** A pause that ended, and how many as long have ended since. */
+interface Pause {
+  readonly endedAt: number;
+  readonly ms: number;
+  longerSince: number;
+}
 
 /** A source as in `courtd status --json`; the members of SourceFacts are only for the problems. */
 export interface SourceReport extends SourceFacts {
@@ -50,18 +64,6 @@ export interface SourceFacts {
   readonly in_conflict: number;
 }
 
-/** A source for the metrics; null where a value is not known. */
-export interface SourceGauges {
-  readonly source: string;
-  readonly court_id: string;
-  readonly state: SourceState;
-  /** Seconds since its last event; null where there was none. */
-  readonly quietS: number | null;
-  readonly clockOffsetS: number | null;
-  /** Events stored since the daemon started. */
-  readonly events: number;
-}
-
 export class Court {
   readonly name: string;
   readonly sources = new Map<string, Source>();
@@ -89,8 +91,10 @@ export class Source implements Rhythm {
   /** Whether the database does not have all that is to outlive the daemon. */
   isChanged = false;
   readonly lateness = new Lateness();
-  readonly #pauses = new Pauses();
-  #events = 0;
+  /** The third longest pause of the 24 hours before its last pause ended, in milliseconds; 0 if there is none. */
+  usualPauseMs = 0;
+  /** In the order in which they ended, without those that can no longer become the third longest. */
+  #pauses: Pause[] = [];
   /** By name: odd payload fields are few, as many as fields times kinds of values. */
   readonly #faults = new Map<string, Fault>();
   /** When an event last came whose eot is within a day of its receipt. */
@@ -104,10 +108,6 @@ export class Source implements Rhythm {
     this.court = court;
     this.seenAt = now;
     this.firstDay = this.lastDay = day;
-  }
-
-  get usualPauseMs(): number {
-    return this.#pauses.usualMs;
   }
 
   /** Whether an event of it was ever stored, in an earlier process perhaps. */
@@ -131,7 +131,7 @@ export class Source implements Rhythm {
   toStore(now: number, epochMs: number): StoredSource {
     // What is only odd beside other events is not, if there are none.
     const isLasting = (name: string) => name !== ODD_TIME || this.#hasRightTimes(now);
-    const lasting = [...this.#faults].filter(([name, fault]) => fault.eventsAt(now) > 0 && isLasting(name));
+    const lasting = [...this.#faults].filter(([name]) => this.#faulty(name, now) > 0 && isLasting(name));
     return {
       court: this.court.name,
       name: this.name,
@@ -140,7 +140,7 @@ export class Source implements Rhythm {
       firstDay: this.firstDay,
       lastDay: this.lastDay,
       lastMs: this.hasEvents ? Math.round(this.lastAt + epochMs) : null,
-      faults: lasting.map(([name, fault]) => [name, fault.eventsAt(now), Math.round(fault.at + epochMs)]),
+      faults: lasting.map(([name, { events, at }]) => [name, events, Math.round(at + epochMs)]),
     };
   }
 
@@ -170,7 +170,16 @@ export class Source implements Rhythm {
       ownMs = Math.max(ownMs ?? 0, playedWithoutMs(this, other));
     }
     const learnedMs = ownMs ?? pauseMs;
-    if (learnedMs > SHORT_PAUSE_MS) this.#pauses.add(learnedMs, now);
+    if (learnedMs > SHORT_PAUSE_MS) this.#learn(learnedMs, now);
+  }
+
+  #learn(ms: number, now: number): void {
+    this.#pauses = this.#pauses.filter(
+      (pause) => now - pause.endedAt <= DAY_MS && (pause.ms > ms || ++pause.longerSince < USUAL_TIMES),
+    );
+    this.#pauses.push({ endedAt: now, ms, longerSince: 0 });
+    const longest = this.#pauses.map((pause) => pause.ms).sort((a, b) => b - a);
+    this.usualPauseMs = longest[USUAL_TIMES - 1] ?? 0;
   }
 
   /** Counts the events of one request from `begin` up to `end`, which are of this source. The lateness of some is sampled. */
@@ -219,30 +228,22 @@ export class Source implements Rhythm {
 
   #wrong(name: string, at: number, events = 1): void {
     if (name === CONFLICT) this.#day.add(at, CONFLICTS, events);
-    const fault = this.#faults.get(name) ?? new Fault();
-    this.#faults.set(name, fault);
-    fault.add(at, events);
+    this.#faults.set(name, { events: this.#faulty(name, at) + events, at });
+  }
+
+  /** @returns how many events were wrong in this way; 0 if the last one came more than an hour before `now`. */
+  #faulty(name: string, now: number): number {
+    const { events = 0, at = 0 } = this.#faults.get(name) ?? {};
+    return now - at <= SOURCE_FAULT_MS ? events : 0;
   }
 
   #count(now: number, kind: number, events: number): void {
-    this.#events += events;
     this.#minute.add(now, 0, events);
     this.#day.add(now, kind, events);
   }
 
-  gauges(now: number, days: number): SourceGauges {
-    return {
-      source: this.name,
-      court_id: this.court.name,
-      state: this.state(now, days),
-      quietS: this.moments > 0 ? (now - this.lastAt) / 1_000 : null,
-      clockOffsetS: seconds(this.lateness.clockOffsetMs(now)),
-      events: this.#events,
-    };
-  }
-
   /** @param days on how many days any source was heard. */
-  state(now: number, days: number): SourceState {
+  #state(now: number, days: number): SourceState {
     const others = [...this.court.sources.values()].filter((other) => other !== this);
     const isMissing = this.client?.isMissing(now) ?? false;
     const isIdle = this.client?.isIdle(now) ?? false;
@@ -258,13 +259,12 @@ export class Source implements Rhythm {
   /** @param refused requests of it in the last day. */
   report(now: number, nowMs: number, days: number, refused: number): SourceReport {
     const known = (count: number) => (this.moments > 0 ? count : null);
-    const faulty = (name: string) => this.#faults.get(name)?.eventsAt(now) ?? 0;
     const conflicts = this.#day.sum(now, CONFLICTS);
     return {
       source: this.name,
       court_id: this.court.name,
       client: this.client?.address ?? null,
-      state: this.state(now, days),
+      state: this.#state(now, days),
       // By the current clock: it may have been set since.
       last_received_at: this.hasEvents ? new Date(nowMs - (now - this.lastAt)).toISOString() : null,
       events_last_minute: known(this.#minute.sum(now, 0)),
@@ -276,9 +276,11 @@ export class Source implements Rhythm {
       refused_last_day: refused,
       quiet_s: this.hasEvents ? Math.round((now - this.lastAt) / 1_000) : null,
       missing_s: this.client?.isMissing(now) ? Math.round((now - this.client.heardAt) / 1_000) : null,
-      odd_fields: [...this.#faults.keys()].filter((name) => name.includes(' ') && faulty(name) > 0),
-      odd_times: this.#hasRightTimes(now) ? faulty(ODD_TIME) : 0,
-      in_conflict: faulty(CONFLICT),
+      odd_fields: [...this.#faults.keys()].filter(
+        (name) => name.includes(' ') && this.#faulty(name, now) > 0,
+      ),
+      odd_times: this.#hasRightTimes(now) ? this.#faulty(ODD_TIME, now) : 0,
+      in_conflict: this.#faulty(CONFLICT, now),
     };
   }
 }

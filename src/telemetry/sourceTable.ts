@@ -4,9 +4,9 @@ import { byName } from '../base/visibleText.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { SourceChanges, StoredSources } from '../store/sources/storedSources.ts';
 import type { Copies } from '../store/write/appender.ts';
-import { Clients } from './client.ts';
+import { Client } from './client.ts';
 import type { RefusalReport, Refused } from './refusals.ts';
-import { Court, Source, type SourceGauges, type SourceReport } from './source.ts';
+import { Court, Source, type SourceReport } from './source.ts';
 
 /** Days on which others were heard, after which a source is forgotten; and the milliseconds if the table is full. */
 const FORGOTTEN = { days: 30, ifFullMs: 3_600_000 } as const;
@@ -31,7 +31,8 @@ export interface QuietVenue {
  */
 export class SourceTable {
   readonly #courts = new Map<string, Court>();
-  readonly #clients = new Clients();
+  /** With a valid token, by address; more than SOURCES_KNOWN are not remembered beyond their request. */
+  readonly #clients = new Map<string, Client>();
   #count = 0;
   #sweepAt: number;
   /** The source of the previous event: mostly that of the next one, too. */
@@ -49,7 +50,7 @@ export class SourceTable {
     this.#sweepAt = now + SWEEP_MS.usually;
     this.#days = days;
     for (const stored of sources) {
-      const client = this.#clients.of(stored.client, now);
+      const client = this.#clientAt(stored.client, now);
       if (stored.isExpected) client.isExpected = true;
       this.#make(stored.name, stored.court, now)?.restore(stored, client, nowMs - now);
       if (stored.lastMs !== null) this.#day = Math.max(this.#day ?? 0, dayOf(stored.lastMs));
@@ -63,7 +64,7 @@ export class SourceTable {
    */
   stored(address: string, events: readonly CourtEvent[], receivedMs: number, now: number): void {
     if (now >= this.#sweepAt) this.#sweep(now);
-    const client = this.#clients.of(address, now);
+    const client = this.#clientAt(address, now);
     if (client.accepted(events.length === 0, now)) {
       for (const source of this.#all()) source.isChanged ||= source.client === client;
     }
@@ -98,13 +99,13 @@ export class SourceTable {
   /** Whoever is refused is there; a camera that was refused is known, too. */
   refused({ client: address, camera }: Refused, now: number): void {
     if (now >= this.#sweepAt) this.#sweep(now);
-    const known = this.#clients.find(address);
+    const known = this.#clients.get(address);
     if (known !== undefined) known.heardAt = now;
     const { source: name, court_id } = camera;
     if (name === undefined || court_id === undefined) return;
     const source = this.#of(name, court_id, now);
     if (source === undefined) return;
-    source.client ??= this.#clients.of(address, now);
+    source.client ??= this.#clientAt(address, now);
     source.seen(now, this.#days);
   }
 
@@ -114,7 +115,7 @@ export class SourceTable {
 
   /** @returns when this address last got a 202, by the monotonic clock. */
   acceptedAt(address: string): number {
-    return this.#clients.find(address)?.acceptedAt ?? Number.NEGATIVE_INFINITY;
+    return this.#clients.get(address)?.acceptedAt ?? Number.NEGATIVE_INFINITY;
   }
 
   /**
@@ -138,19 +139,12 @@ export class SourceTable {
     return sorted.map((source) => source.report(now, nowMs, this.#days, refused.get(source) ?? 0));
   }
 
-  /** @returns every source, the longest known first. */
-  gauges(now: number): SourceGauges[] {
-    return [...this.#all()]
-      .sort((a, b) => a.firstDay - b.firstDay)
-      .map((source) => source.gauges(now, this.#days));
-  }
-
   /**
    * @returns undefined unless nothing comes from anybody since all courts that were played on have stopped at once, as a dead switch
    * makes them. An evening ends otherwise: one court after the other; and where there is only one court, nobody can tell.
    */
   quiet(now: number): QuietVenue | undefined {
-    if (now - this.#clients.heardAt <= QUIET.ms) return undefined;
+    for (const { heardAt } of this.#clients.values()) if (now - heardAt <= QUIET.ms) return undefined;
     const ends = [...this.#courts.values()].map(({ sources }) => lastOf(sources.values()));
     const end = Math.max(...ends);
     const played = ends.filter((at) => end - at <= QUIET.playMs);
@@ -173,6 +167,12 @@ export class SourceTable {
     if (!write({ days: this.#days, sources, gone: this.#gone })) return;
     for (const source of changed) source.isChanged = false;
     this.#gone = [];
+  }
+
+  #clientAt(address: string, now: number): Client {
+    const client = this.#clients.get(address) ?? new Client(address, now);
+    if (this.#clients.size < SOURCES_KNOWN) this.#clients.set(address, client);
+    return client;
   }
 
   *#all(): Generator<Source> {
@@ -210,7 +210,8 @@ export class SourceTable {
       if (court.sources.size === 0) this.#courts.delete(court.name);
       this.#count--;
     }
-    this.#clients.sweep(now, CLIENT_MS);
+    for (const { address, heardAt } of this.#clients.values())
+      if (now - heardAt > CLIENT_MS) this.#clients.delete(address);
     this.#last = undefined;
     this.#sweepAt = now + (this.#count >= SOURCES_KNOWN ? SWEEP_MS.ifFull : SWEEP_MS.usually);
   }

@@ -3,10 +3,9 @@ import type { CourtEvent } from '../protocol/event.ts';
 import type { RefusedRequest } from '../store/refused/refusedFile.ts';
 import type { SourceChanges, StoredSources } from '../store/sources/storedSources.ts';
 import type { Counts } from '../store/write/appender.ts';
-import { HandshakeFailures, type HandshakeReport } from './handshakeFailures.ts';
 import { type RefusalReport, Refusals, type Refused } from './refusals.ts';
 import { SlidingCounts } from './slidingCounts.ts';
-import type { SourceGauges, SourceReport } from './source.ts';
+import type { SourceReport } from './source.ts';
 import { type QuietVenue, SourceTable } from './sourceTable.ts';
 import { Totals } from './totals.ts';
 
@@ -32,7 +31,6 @@ export interface TelemetryReport {
   readonly rates: RateReport;
   readonly sources: readonly SourceReport[];
   readonly refusals: readonly RefusalReport[];
-  readonly handshakes: readonly HandshakeReport[];
   /** Null unless the venue has stopped as a whole. */
   readonly quiet_venue: QuietVenue | null;
 }
@@ -57,7 +55,6 @@ export class Telemetry {
   /** Since the start of the process. */
   readonly totals = new Totals();
   readonly refusals: Refusals;
-  readonly handshakes = new HandshakeFailures();
   readonly #sources: SourceTable;
   readonly #minute = new SlidingCounts(2, 60, 1_000);
   readonly #hour = new SlidingCounts(1, 60, 60_000);
@@ -111,11 +108,6 @@ export class Telemetry {
     return wall;
   }
 
-  /** @param code Node's; undefined where the client just closed the connection. */
-  handshakeFailed(client: string, code: string | undefined): void {
-    this.handshakes.failed(client, code, this.#now().at);
-  }
-
   report(): TelemetryReport {
     const { at, wall } = this.#now();
     const refusals = this.refusals.report(at, wall, (client) => this.#sources.acceptedAt(client));
@@ -130,16 +122,11 @@ export class Telemetry {
       },
       sources: this.#sources.report(at, wall, refusals),
       refusals,
-      handshakes: this.handshakes.report(at),
       quiet_venue: this.#sources.quiet(at) ?? null,
     };
   }
 
-  sourceGauges(): SourceGauges[] {
-    return this.#sources.gauges(this.#now().at);
-  }
-
-  /** @param write returns whether it is on disk. */
+  /** Call it once a minute, and at the end. @param write returns whether the changes are on disk. */
   keepSources(write: (changes: SourceChanges) => boolean): void {
     const { at, wall } = this.#now();
     this.#sources.keep(at, wall, write);

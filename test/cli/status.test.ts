@@ -6,7 +6,8 @@ import { TypeCompiler } from '@sinclair/typebox/compiler';
 import t, { type Test } from 'tap';
 import { SOURCES_KNOWN } from '../../src/base/limits.ts';
 import type { Status } from '../../src/health/status.ts';
-import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
+import { ROOT } from '../harness/documents.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { stoppedBox } from '../harness/scratchStore.ts';
@@ -35,6 +36,21 @@ function ago(seconds: number): string {
 }
 
 const codes = ({ problems }: Status) => problems.map(({ code }) => code);
+
+t.test('a scheduled backup that failed is a problem until a backup is made', async (t) => {
+  const { data } = await Daemon.start(t);
+  const unit = fs.readFileSync(path.join(ROOT, 'systemd/courtd-backup.service'), 'utf8');
+  const [, script = ''] = /^ExecStopPost=\/bin\/sh -c '(.*)'$/m.exec(unit) ?? [];
+  const end = (SERVICE_RESULT: string) =>
+    run('/bin/sh', ['-c', script.replaceAll('$$', '$')], { env: { SERVICE_RESULT, STATE_DIRECTORY: data } });
+  const failed = async () => codes((await statusOf(t, data)).status).includes('backup_failed');
+  for (const result of ['success', 'exec-condition', 'oom-kill']) {
+    await end(result);
+    t.equal(await failed(), result === 'oom-kill', result);
+  }
+  t.equal((await courtd(['backup', path.join(data, 'b.db'), '--data', data])).status, 0);
+  t.notOk(await failed());
+});
 
 t.test('a box whose cameras send is well: exit status 0', async (t) => {
   const daemon = await Daemon.start(t);

@@ -21,7 +21,6 @@ function box(facts: Partial<BoxFacts>, store: object = {}, ship: object = {}): B
     daemon: { version: '1', listening: '', tls: false, certificate: null, started_at: ago(60) },
     sources: [],
     refusals: [],
-    handshakes: [],
     quiet_venue: null,
     old_tokens: [],
     waiting: [],
@@ -75,7 +74,6 @@ const refusal = {
 };
 const refused = (more: object) => ({ refusals: [{ ...refusal, ago_s: 1, ...more } as RefusalReport] });
 const unauthorized = { code: 'unauthorized', source: null, is_over: false, requests: 3 };
-const handshake = { client: '10.0.7.21', reason: 'ERR_SSL_HTTP_REQUEST', times: 1, ago_s: 3 };
 const cameras = (more: object) => ({ sources: [camera, { ...camera, source: 'other', ...more }] });
 const oldToken = (ends_in_s: number) => ({ old_tokens: [{ id: 1, ends_in_s, clients: ['10.0.7.31'] }] });
 const until = (valid_from: string, expires_at: string) =>
@@ -125,12 +123,6 @@ const CASES: readonly (readonly [code: BoxProblemCode, wrong: BoxFacts, right?: 
     box(refused({ code: 'rate_limited', requests: 100 })),
     box(refused({ code: 'rate_limited', requests: 99 })),
   ],
-  ['tls_handshakes', box({ handshakes: [handshake] })],
-  [
-    'tls_handshakes',
-    box({ handshakes: [{ ...handshake, reason: null, times: 3 }] }),
-    box({ handshakes: [{ ...handshake, reason: null, times: 2 }] }),
-  ],
   ['certificate_expired', until(ago(DAY_S), ago(0)), until(ago(DAY_S), ago(-31 * DAY_S))],
   ['certificate_not_yet_valid', until(ago(-1), ago(-99 * DAY_S)), until(ago(0), ago(-99 * DAY_S))],
   ['certificate_expires', until(ago(DAY_S), ago(-30 * DAY_S)), until(ago(DAY_S), ago(-30 * DAY_S - 1))],
@@ -145,6 +137,7 @@ const CASES: readonly (readonly [code: BoxProblemCode, wrong: BoxFacts, right?: 
     box({}, { last_backup_at: null }),
     box({}, { last_backup_at: null, oldestMs: NOW - 2 * DAY_S * 1_000 }),
   ],
+  ['backup_failed', box({}, { failedBackup: { ms: NOW, result: 'exit-code' }, last_backup_at: null })],
   ['ship_fenced', box({}, {}, { state: 'fenced' }), box({}, {}, { isSetUp: false, state: 'fenced' })],
   ['ship_refused', box({}, {}, { state: 'refused', error: 'No such box.' })],
   [

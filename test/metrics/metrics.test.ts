@@ -61,8 +61,8 @@ t.test('metrics of a box', async (t) => {
 
   t.test('each camera, its names escaped, and what is not known is not there', async (t) => {
     const camera = '{court_id="court-1",source="cam-1"}';
-    t.equal(value(`courtd_source_events_total${camera}`), 2);
-    t.equal(value(`courtd_source_events_total{court_id="a \\"court\\"\\\\",source="cam-1"}`), 1);
+    t.equal(value(`courtd_source_events_last_minute${camera}`), 2);
+    t.equal(value(`courtd_source_events_last_minute{court_id="a \\"court\\"\\\\",source="cam-1"}`), 1);
     t.ok(Math.abs(value(`courtd_source_last_event_timestamp_seconds${camera}`)! - Date.now() / 1000) < 600);
     t.equal(value('courtd_last_backup_timestamp_seconds'), undefined);
     t.equal(value('courtd_certificate_expiry_timestamp_seconds'), undefined);
@@ -109,10 +109,9 @@ t.test('metrics of a box', async (t) => {
 t.test('200 cameras have series of their own, and no more', (t) => {
   const source = {
     court_id: 'court-1',
-    state: 'sending',
-    quietS: 3,
-    clockOffsetS: null,
-    events: 1,
+    last_received_at: null,
+    clock_offset_s: null,
+    events_last_minute: 1,
   };
   const sources = Array.from({ length: 250 }, (_, i) => ({ ...source, source: `cam-${i}` }));
   const histogram = new Histogram([1]);
@@ -121,16 +120,14 @@ t.test('200 cameras have series of their own, and no more', (t) => {
     telemetry: {
       totals: { requests: 0, events: { accepted: [], duplicate: [], conflict: [] } },
       refusals: { byCode: {} },
-      handshakes: { count: 0 },
-      sourceGauges: () => sources,
     },
     loopDelay: { seconds: histogram },
     certificateEndMs: undefined,
   };
   const store = { events: null, sessions: null, bytes: 0, wal_bytes: 0, free_bytes: 0, last_backup_at: null };
-  const status = { problems: [], store, ship: null, daemon: { version: '1' } };
+  const status = { problems: [], sources, store, ship: null, daemon: { version: '1' } };
   const { series } = parseMetrics(metricsText(of as unknown as MetricSources, status as unknown as Status));
-  const names = [...series.keys()].filter((name) => name.startsWith('courtd_source_events_total'));
+  const names = [...series.keys()].filter((name) => name.startsWith('courtd_source_events_last_minute'));
   t.equal(names.length, 200);
   t.end();
 });

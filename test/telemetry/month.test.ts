@@ -68,7 +68,7 @@ class Venue {
 
   /** By court. */
   get silent(): number[] {
-    const silent = this.telemetry.sourceGauges().filter(({ state }) => state === 'silent');
+    const silent = this.telemetry.report().sources.filter(({ state }) => state === 'silent');
     return silent.map(({ court_id }) => Number(court_id.slice('court-'.length)));
   }
 
@@ -167,7 +167,7 @@ t.test(
   'when the clock of the box is set, what was known of the clocks of others is not known any more',
   (t) => {
     const venue = new Venue();
-    const offset = () => venue.telemetry.sourceGauges()[0]?.clockOffsetS;
+    const offset = () => venue.telemetry.report().sources[0]?.clock_offset_s;
     for (; venue.now <= 3 * MIN; venue.now += STEP / 2) venue.send(1, true);
     t.equal(offset(), -0.3);
     venue.offMs = 3 * S;

@@ -150,7 +150,6 @@ t.test('an odd field, an odd time and a conflict are reported for an hour, acros
   send(3_599, []);
   const wrong = { odd_fields: ['kmh as text', 'player_id as a number'], odd_times: 1, in_conflict: 1 };
   t.match(report(3_600), wrong);
-  t.match(table.gauges(6_000 * S), [{ events: 3 }]);
   table.keep(3_600 * S, WALL + 3_600 * S, keeper.write);
   table = keeper.restart(3_600 * S, WALL + 3_600 * S);
   t.match(report(3_600), { ...wrong, state: 'unknown', last_received_at: '2026-11-22T12:59:59.000Z' });

@@ -1,7 +1,9 @@
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { SOURCES_WRITE_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import { every } from '../../base/pause.ts';
 import { courtdVersion } from '../../base/version.ts';
 import { askStatus } from '../../control/controlClient.ts';
 import { ControlServer } from '../../control/controlServer.ts';
@@ -26,7 +28,6 @@ import { storedLookup } from '../../store/read/storedKeys.ts';
 import { RefusedRequests } from '../../store/refused/refusedRequests.ts';
 import { withoutToken } from '../../store/refused/withoutToken.ts';
 import { Store } from '../../store/store.ts';
-import { SourceWriter } from '../../telemetry/sourceWriter.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
 import { becomeOwnerOf } from '../options/identity.ts';
 import {
@@ -73,7 +74,9 @@ async function start(frame: Frame): Promise<number> {
   const store = await openStore(frame, watch, rejected);
   const disk = parts.adopt(new DiskSpaceMonitor(options.data, options.minFree, log.logger), stop);
   const telemetry = new Telemetry(rejected.begin(store.look(storedLookup)), store.sources());
-  parts.adopt(new SourceWriter(telemetry, (changes) => store.writeSources(changes)), stop);
+  const keepSources = () => telemetry.keepSources((changes) => store.writeSources(changes));
+  parts.defer(keepSources);
+  parts.defer(every(SOURCES_WRITE_MS, keepSources));
   server = makeServer(frame, store, rejected, telemetry, certificate);
   const daemon = { ...frame, certificate, watch, store, rejected, telemetry, server };
   const address = await listen(daemon, socket);

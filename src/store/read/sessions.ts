@@ -34,10 +34,7 @@ interface SessionSummary extends SessionLine {
   readonly lateness: SessionLateness;
 }
 
-/**
- * How long after its eot an event was received, in seconds; negative where the camera's clock is ahead of the
- * box's.
- */
+/** How long after its eot an event was received, in seconds; negative if the camera's clock is ahead of the box's. */
 interface SessionLateness {
   readonly min_s: number | null;
   readonly mean_s: number | null;
@@ -55,10 +52,7 @@ export function findSession(db: Database, name: string): number | undefined {
   return db.prepare<[string], number>(find).pluck().get(name);
 }
 
-/**
- * @returns the id of a session.
- * @throws {OperatorError} where no event of this session is stored.
- */
+/** @returns the id of a session. @throws {OperatorError} if no event of this session is stored. */
 export function sessionId(db: Database, name: string): number {
   const id = findSession(db, name);
   if (id === undefined) {
