@@ -55,11 +55,3 @@ export function isoTime(ms: number | null): string | null;
 export function isoTime(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
-
-const UNIT_BYTES: Readonly<Record<string, number>> = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
-
-/** @returns the bytes of a whole number, alone or with KiB, MiB or GiB; undefined for any other text. */
-export function bytesOf(text: string): number | undefined {
-  const match = /^(\d{1,15})(|KiB|MiB|GiB)$/.exec(text);
-  return match === null ? undefined : Number(match[1]) * UNIT_BYTES[match[2]!]!;
-}

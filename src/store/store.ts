@@ -5,7 +5,7 @@ import { FULL_RETRY_MS, RESERVE_BYTES } from '../base/limits.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import { markClock } from './directory/clockMark.ts';
-import { DirectoryInUse, lockDirectory } from './directory/directoryLock.ts';
+import { lockDirectory } from './directory/directoryLock.ts';
 import { keepReserve } from './directory/diskReserve.ts';
 import { watchFiles } from './directory/fileMonitor.ts';
 import { lacksDatabase, noteNewDatabase } from './directory/newDatabase.ts';
@@ -62,8 +62,6 @@ export const UNLOGGED = {
 /** Other bounds, for tests and benchmarks. */
 interface StoreOptions extends GroupCommitOptions {
   readonly wal?: WalOptions;
-  /** How long to wait for another process to give up the directory, in milliseconds: a command that writes does so soon. */
-  readonly waitMs?: number;
 }
 
 /** The store of the daemon: the one writer, the tokens, and the lock that makes it the only one. */
@@ -127,7 +125,7 @@ export class Store {
   static async #open(
     directory: DataDirectory,
     on: StoreEvents,
-    { waitMs = 0, ...options }: StoreOptions,
+    options: StoreOptions,
     make: OpenOptions,
   ): Promise<Store> {
     let [db, lock]: (Database | undefined)[] = [];
@@ -136,7 +134,7 @@ export class Store {
       // The lock lies only beside a database: where it is alone, there was one.
       if (isNew) openDatabase(directory, make).close();
       else enterExisting(directory, make);
-      lock = await lockWithin(directory, waitMs);
+      lock = lockDirectory(directory);
       db = openDatabase(directory, { ...make, check: false, isLocked: true });
       const layout = layoutOf(db);
       if (layout < SCHEMA_VERSION) on.upgraded(upgradeDatabase(db, layout));
@@ -304,22 +302,6 @@ export class Store {
     } catch (error) {
       if (failureKind(error) === 'unexpected') this.#on.unexpected(error);
     }
-  }
-}
-
-/** Between two tries: a command that gives way waits for longer. */
-const LOCK_RETRY_MS = 50;
-
-/** @throws {DirectoryInUse} where another process holds the lock for longer than that. */
-async function lockWithin(directory: DataDirectory, waitMs: number): Promise<Database> {
-  const giveUpAt = performance.now() + waitMs;
-  for (;;) {
-    try {
-      return lockDirectory(directory);
-    } catch (error) {
-      if (!(error instanceof DirectoryInUse) || performance.now() >= giveUpAt) throw error;
-    }
-    await sleep(LOCK_RETRY_MS);
   }
 }
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
-import { lockDirectory } from '../../src/store/directory/directoryLock.ts';
+
 import { Store } from '../../src/store/store.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
@@ -34,24 +34,6 @@ t.test(
     const read = new Database(file, { readonly: true });
     t.teardown(() => read.close());
     t.equal(read.prepare('SELECT count(*) FROM event').pluck().get(), 1);
-  },
-);
-
-t.test(
-  'a start that has waited for the lock writes the log anew once it has it, before it checkpoints',
-  async (t) => {
-    const { folder, db } = scratch(t);
-    const directory = new DataDirectory(folder);
-    const lock = lockDirectory(directory);
-    new Committer(db).append(...court(event()));
-    const { size } = fs.statSync(directory.file('wal'));
-    const writes = t.capture(fs, 'writeSync', fs.writeSync);
-    const opening = Store.open(directory, recorder().on, { waitMs: 60_000 });
-    t.strictSame(writes(), [], 'who holds the lock does that');
-    lock.close();
-    const store = await opening;
-    t.match(writes(), [{ args: [Number, Buffer, 0, size, 0], returned: size }]);
-    await store.close();
   },
 );
 

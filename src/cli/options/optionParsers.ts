@@ -2,7 +2,6 @@ import { InvalidArgumentError, Option } from 'commander';
 import { boxNameFault } from '../../base/boxName.ts';
 import { NAME_CODE_POINTS } from '../../base/limits.ts';
 import { type QuietHours, quietHoursOf } from '../../base/quietHours.ts';
-import { bytesOf } from '../../base/units.ts';
 import { isName } from '../../protocol/event.ts';
 
 /** Parsers of options and arguments. Each error says what would be accepted. */
@@ -32,10 +31,12 @@ function secondsOf(text: string, advice: string): number {
   throw new InvalidArgumentError(`Give at most ${DURATION_MAX_D}d.`);
 }
 
+const UNIT_BYTES: Readonly<Record<string, number>> = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
+
 /** @returns bytes. Takes an integer, alone or with KiB, MiB or GiB. */
 export function parseSize(text: string): number {
-  const bytes = bytesOf(text);
-  if (bytes !== undefined) return bytes;
+  const match = /^(\d{1,15})(|KiB|MiB|GiB)$/.exec(text);
+  if (match !== null) return Number(match[1]) * UNIT_BYTES[match[2]!]!;
   throw new InvalidArgumentError('Give a number of bytes, alone or with KiB, MiB or GiB, such as 8MiB.');
 }
 

@@ -5,7 +5,6 @@ import { SOURCES_WRITE_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { every } from '../../base/pause.ts';
 import { courtdVersion } from '../../base/version.ts';
-import { askStatus } from '../../control/controlClient.ts';
 import { ControlServer } from '../../control/controlServer.ts';
 import { DiskSpaceMonitor } from '../../health/diskSpaceMonitor.ts';
 import { certificateProblems } from '../../health/findProblems.ts';
@@ -155,23 +154,17 @@ function startCertificate(
   return parts.adopt(certificate, stop);
 }
 
-/** How long a start waits for a command that writes, such as a prune, which gives way every 15 s. */
-const LOCK_WAIT_MS = 30_000;
-
 async function openStore(
   { options: { data }, log, parts }: Frame,
   watch: StoreWatch,
   rejected: RefusedRequests,
 ): Promise<Store> {
-  // A daemon that answers does not go away; a command that writes does.
-  const isTaken = await askStatus(data).catch(() => true);
-  const waitMs = isTaken === undefined ? LOCK_WAIT_MS : 0;
   const events = watch.events(log, data);
   const full: typeof events.full = (error) => {
     rejected.diskFull();
     events.full(error);
   };
-  const store = parts.adopt(await Store.open(data, { ...events, full }, { waitMs }), (it) => it.close());
+  const store = parts.adopt(await Store.open(data, { ...events, full }), (it) => it.close());
   parts.adopt(rejected, (it) => it.close());
   return store;
 }
