@@ -37,12 +37,13 @@ type Work<Request, Progress, Result> = (
 
 /** `POST /v1/prune`. */
 export function pruneRoute(prune: Work<PruneSelection, PruneProgress, Pruned>): ControlRoute {
-  return workRoute(PRUNE_PATH, prune, ({ beforeMs, type, hold }: Partial<PruneSelection>) => {
+  return workRoute(PRUNE_PATH, prune, ({ beforeMs, type, session, hold }: Partial<PruneSelection>) => {
     if (typeof beforeMs !== 'number') return undefined;
     return {
       beforeMs,
       nowMs: Date.now(),
       ...(type !== undefined && { type }),
+      ...(session !== undefined && { session }),
       ...(hold !== undefined && { hold }),
     };
   });

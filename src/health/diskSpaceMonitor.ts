@@ -15,24 +15,26 @@ export class DiskSpaceMonitor {
   readonly #directory: DataDirectory;
   readonly #floorBytes: number;
   readonly #log: Logger;
+  readonly #reusable: () => number;
   readonly stop = every(DISK_CHECK_MS, () => void this.check());
   #isLow = false;
 
   /**
-   * @param directory in the file system to watch.
    * @param floorBytes free space below which it warns; 0 turns the warning off.
+   * @param reusable how many bytes of the database file are free.
    */
-  constructor(directory: DataDirectory, floorBytes: number, log: Logger) {
+  constructor(directory: DataDirectory, floorBytes: number, log: Logger, reusable = () => 0) {
     this.#directory = directory;
     this.#floorBytes = floorBytes;
     this.#log = log;
+    this.#reusable = reusable;
   }
 
   /** Never throws: where the free space cannot be read, it logs that. */
   async check(): Promise<void> {
     try {
       const { bavail, bsize } = await statfs(this.#directory.path);
-      this.#update(bavail * bsize);
+      this.#update(bavail * bsize + this.#reusable());
     } catch (error) {
       this.#log.warn(
         { code: (error as NodeJS.ErrnoException).code },

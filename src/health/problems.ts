@@ -166,6 +166,10 @@ export const BOX_PROBLEMS = {
     `The erasure of a player that was started at ${isoTime(atMs)} is not finished.`,
     'If it does not run now, run the same "courtd player erase" again: it continues.',
   ]),
+  retention_stopped: warn((receivedMs: number) => [
+    `Events received at ${isoTime(receivedMs)} are older than COURTD_KEEP and stay: an event before them has a later time of receipt, so the clock of the box was wrong.`,
+    'If the disk has room, do nothing: they are deleted when that event is old too. If not, delete sessions of that time with "sudo courtd prune --session S".',
+  ]),
   no_backup: warn((ageS: number | undefined) => [
     ageS === undefined ? 'There has never been a backup.' : `The last backup was made ${span(ageS)} ago.`,
     'Set COURTD_BACKUP_DIR to a directory on another disk, then run "sudo systemctl start courtd-backup". If it fails, "journalctl -u courtd-backup" shows why.',
@@ -235,27 +239,11 @@ const ROOM_BYTES = 64 * 1024 ** 2;
 export function roomAdvice(room: Room | undefined): string {
   if (room === undefined) return 'Run "courtd status" to see what would make room.';
   const { mount, suggestion, bytes, previousBytes } = room;
-  const advice: string[] = [];
-  if (previousBytes >= ROOM_BYTES) {
-    advice.push(
-      `Delete the earlier databases (courtd.db.replaced-* in the data directory, ${bytesFor(previousBytes)}) if you no longer need them.`,
-    );
-  }
-  if (bytes < ROOM_BYTES) {
-    advice.push(
-      `The events take only ${bytesFor(bytes)}: run "sudo du -xh ${shellWord(mount)} | sort -h | tail" to see what fills this disk.`,
-    );
-  } else if (suggestion === undefined) {
-    advice.push('All events are of the last hour, so no prune makes room: use a larger disk.');
-  } else {
-    const { olderThan, positionBytes } = suggestion;
-    const positions =
-      positionBytes < suggestion.bytes / 10
-        ? ''
-        : `, or about ${bytesFor(positionBytes)} with "--type PLAYER_POSITION"`;
-    advice.push(
-      `Run "sudo courtd prune --older-than ${olderThan}": it frees about ${bytesFor(suggestion.bytes)}${positions}.`,
-    );
-  }
-  return advice.join(' ');
+  const old = `Delete the earlier databases (courtd.db.replaced-* in the data directory, ${bytesFor(previousBytes)}) if you no longer need them. `;
+  const prune =
+    suggestion === undefined
+      ? 'All events are of the last day, so no prune makes room: use a larger disk.'
+      : `Run "sudo courtd prune --older-than ${suggestion.olderThan}": it frees about ${bytesFor(suggestion.bytes)}.`;
+  const other = `The events take only ${bytesFor(bytes)}: run "sudo du -xh ${shellWord(mount)} | sort -h | tail" to see what fills this disk.`;
+  return (previousBytes < ROOM_BYTES ? '' : old) + (bytes < ROOM_BYTES ? other : prune);
 }

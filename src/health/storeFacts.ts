@@ -11,6 +11,7 @@ import { unfinishedErasureMs } from '../store/erasure/ledger.ts';
 import { previousDatabases } from '../store/open/previousDatabases.ts';
 import { suggestPrune } from '../store/read/pruneSuggestion.ts';
 import { summarizeStore } from '../store/read/storeSummary.ts';
+import { freeBytesIn } from '../store/retention/prune.ts';
 import { failureKind } from '../store/sqlite/errors.ts';
 import { listTokens, tokenState } from '../store/tokens/tokens.ts';
 import { isSoon, type Room } from './problems.ts';
@@ -56,7 +57,7 @@ export function readStoreFacts(
   const states = read((db) => listTokens(db).map((token) => tokenState(token, nowMs)));
   const count = (wanted: string) => states?.filter((state) => state === wanted).length ?? null;
   const [bytes, walBytes] = [sizeOf(data.file('database')), sizeOf(data.file('wal'))];
-  const free = freeBytes(data);
+  const free = freeBytes(data) + (read(freeBytesIn) ?? 0);
   const { growthBytesPerDay = 0 } = summary ?? {};
   const days = growthBytesPerDay > 0 ? Math.floor(free / growthBytesPerDay) : null;
   const isTight = free < Math.max(minFreeBytes, MIN_FREE_BYTES) || isSoon(days);

@@ -23,8 +23,8 @@ import { explain } from './open/openErrors.ts';
 import { recoveryBarrier } from './open/recoveryBarrier.ts';
 import { upgradeDatabase } from './open/upgradeDatabase.ts';
 import type { PruneSelection } from './retention/expiredEvents.ts';
-import type { StepWriter } from './retention/pacedSteps.ts';
 import { type Pruned, type PruneProgress, pruneEvents } from './retention/prune.ts';
+import type { StepWriter } from './retention/steps.ts';
 import {
   readSources,
   type SourceChanges,

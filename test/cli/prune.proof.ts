@@ -66,7 +66,7 @@ t.test(
     t.equal(status, 0);
     t.match(
       stderr,
-      /^Deleted 5000 events of 2 sessions, received before 20[^ ]+Z; [\d.]+ (?:[KM]i)?B given back to the file system\.\n$/,
+      /^Deleted 5000 events of 2 sessions, received before 20[^ ]+Z; [\d.]+ (?:[KM]i)?B are free again\.\n$/,
     );
     await cameras.more(200);
     await cameras.stop();

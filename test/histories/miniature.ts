@@ -37,10 +37,9 @@ export const MINIATURE: readonly Change[] = [
     to: 'SCATTERED_CHECKPOINT_FRAMES = 10',
   },
   { file: 'store/write/groupCommit.ts', from: 'GROUP_EVENTS = 4_000', to: 'GROUP_EVENTS = 12' },
-  { file: 'store/retention/pacedSteps.ts', from: 'STEP_ROWS = 200', to: 'STEP_ROWS = 3' },
-  { file: 'store/retention/pacedSteps.ts', from: 'READ_ROWS = 100', to: 'READ_ROWS = 10' },
-  { file: 'store/erasure/eraseEvents.ts', from: 'READ_ROWS = 500', to: 'READ_ROWS = 10' },
-  { file: 'store/retention/keysWithoutEvent.ts', from: 'STEP_KEYS = 250', to: 'STEP_KEYS = 3' },
+  { file: 'store/retention/steps.ts', from: 'rows: 50,', to: 'rows: 3,' },
+  { file: 'store/retention/steps.ts', from: 'rows: 1_000,', to: 'rows: 5,' },
+  { file: 'store/retention/unusedNames.ts', from: 'STEP_KEYS = 1_000', to: 'STEP_KEYS = 3' },
   { file: 'store/read/sessionBounds.ts', from: 'READ_KEYS = 250', to: 'READ_KEYS = 3' },
   { file: 'store/retention/expiredEvents.ts', from: 'LOOK_ROWS = 4_000', to: 'LOOK_ROWS = 20' },
   { file: 'fleet/log/chunk.ts', from: 'events: 500, bytes', to: 'events: 9, bytes' },
@@ -71,7 +70,6 @@ const WORKERS: readonly string[] = [
   'store/wal/checkpointWorker.ts',
   'store/backup/backupWorker.ts',
   'store/upgrade/migrateWorker.ts',
-  'store/erasure/remainsProcess.ts',
 ];
 
 /**

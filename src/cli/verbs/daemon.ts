@@ -19,9 +19,10 @@ import type { CourtServer } from '../../http/server.ts';
 import { METRICS_PATH } from '../../metrics/metrics.ts';
 import { mayName, naming } from '../../protocol/playerRedaction.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
+import { oldestReceipt } from '../../store/read/pruneSuggestion.ts';
 import { readShipLag } from '../../store/read/shipLag.ts';
 import type { RefusedRequests } from '../../store/refused/refusedRequests.ts';
-import type { PruneSelection } from '../../store/retention/expiredEvents.ts';
+import { isOfAll, type PruneSelection } from '../../store/retention/expiredEvents.ts';
 import { type Keep, NightlyRetention } from '../../store/retention/nightlyRetention.ts';
 import type { Pruned, PruneProgress } from '../../store/retention/prune.ts';
 import type { Store } from '../../store/store.ts';
@@ -133,21 +134,23 @@ async function prune(
   on: PruneProgress,
   signal?: AbortSignal,
 ): Promise<Pruned & { readonly rejections: number }> {
-  const { beforeMs, type } = selection;
   const pruned = await store.prune(selection, on, signal);
-  // Rejected requests hold events of any type.
-  const rejections = type === undefined ? await rejected.delete({ beforeMs }) : 0;
+  const { beforeMs } = selection;
+  const rejections = isOfAll(selection) ? await rejected.delete({ beforeMs }) : 0;
   return { ...pruned, rejections };
 }
 
 /** Deletes by itself, as `prune` does. */
 export function nightlyRetention(daemon: Daemon): NightlyRetention {
-  const { options, store, log } = daemon;
+  const { options, store, log, watch } = daemon;
   const run = async (selection: PruneSelection, signal: AbortSignal) => {
     const ship = await shippingOf(store, options);
     if (ship === undefined) throw new Error('the database cannot be read now');
     const done = await prune(daemon, { ...selection, ...holdOf(ship) }, () => {}, signal);
     const { events, rejections, held } = done;
+    const oldestMs = store.look(oldestReceipt);
+    const isUnreached = isOfAll(selection) && held === 0 && oldestMs < selection.beforeMs;
+    if (isOfAll(selection)) watch.unreachedMs = isUnreached ? oldestMs : undefined;
     log.logger.info({ type: selection.type, events, rejections, held }, 'deleted old events');
   };
   return new NightlyRetention(options, run, (reason) => log.logger.warn({ reason }, 'retention waits'));
@@ -175,6 +178,7 @@ export async function boxStatus(
     is_quiet_hours: quiet !== undefined && isQuiet(quiet, new Date()),
     isFull: watch.isFull,
     isDamaged: watch.damageReports > 0,
+    unreachedMs: watch.unreachedMs,
     minFreeBytes: minFree,
     store: store.look((db) => readStoreFacts(data, db, minFree)),
     ship: await shippingOf(store, options),

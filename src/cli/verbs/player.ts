@@ -9,7 +9,7 @@ import { visible } from '../../base/visibleText.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { openWriter } from '../../session/export/openWriter.ts';
 import { writtenSentence } from '../../session/export/writeSession.ts';
-import { isErasedName } from '../../store/erasure/redactor.ts';
+import { isErasedName } from '../../store/erasure/ledger.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { type NamedEvent, PlayerCounts, PlayerEvents, readNamed } from '../../store/read/players.ts';

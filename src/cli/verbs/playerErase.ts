@@ -36,24 +36,21 @@ export async function erase(player: string, options: EraseOptions): Promise<void
   if (!dryRun) await assertDaemonRuns(data);
   const progress = new Progress();
   const told = (events: number) => progress.show(() => `${events} events read`);
-  const found = await withDatabase(options, (db) => findPlayer(db, player, before, told)).finally(() =>
-    progress.clear(),
-  );
+  const found = await withDatabase(options, (db) => findPlayer(db, player, before, told));
+  progress.clear();
   const names = naming(player);
   const refused = async (by: Naming) => (await withRefused(data, (file) => namedIn(file, by)))?.length ?? 0;
-  const isKnown = found.hasPseudonym || found.wasErased;
   const named = found.emptied + found.renamed + found.conflictCopies;
-  if (named === 0 && !isKnown && (await refused(names)) === 0)
+  if (named === 0 && !found.wasErased && (await refused(names)) === 0)
     throw new OperatorError(
       `No event names the player ${JSON.stringify(player)}. "courtd player list" shows those that are named.`,
     );
   const receipt = { player, before, wasErased: found.wasErased, mentioned: found.mentioned };
   const places = await placesOf(data);
-  if (dryRun)
-    return print(
-      { ...receipt, dryRun, erased: { ...found, rejections: await refused(mayName(names)) }, places },
-      options,
-    );
+  if (dryRun) {
+    const erased = { ...found, rejections: await refused(mayName(names)) };
+    return print({ ...receipt, dryRun, erased, places }, options);
+  }
   if (!options.yes) {
     const what = `${counted(found.emptied + found.renamed, 'event')} of ${counted(found.sessions, 'session')} would lose the player ${JSON.stringify(player)}, which cannot be undone`;
     await confirmed(what, 'Erase this player?', 'nothing was erased');
@@ -119,7 +116,7 @@ interface Receipt {
   readonly before: bigint | undefined;
   readonly dryRun: boolean;
   /** Of a dry run, what would be erased. */
-  readonly erased: Pick<Erasure, 'emptied' | 'renamed' | 'sessions' | 'conflictCopies' | 'rejections'>;
+  readonly erased: Erasure;
   readonly wasErased: boolean;
   /** Events in which the id is a part of a longer text. */
   readonly mentioned: number;
@@ -138,14 +135,10 @@ function print(receipt: Receipt, { json: isJson }: JsonOption): void {
       dry_run: dryRun,
       at,
       events: emptied + renamed,
-      emptied,
-      renamed,
-      sessions,
+      ...{ emptied, renamed, sessions, rejections, places },
       conflict_copies: conflictCopies,
-      rejections,
       was_erased: wasErased,
       mentioned_events: mentioned,
-      places,
     });
   const when = before === undefined ? '' : `, as far as they happened before ${isoOf(before)}`;
   const [is, are] = dryRun ? ['would be', 'would be'] : ['was', 'were'];
@@ -153,7 +146,7 @@ function print(receipt: Receipt, { json: isJson }: JsonOption): void {
     dryRun ? 'Dry run: nothing was changed.' : `Erased at ${at}.`,
     `The player ${JSON.stringify(player)} ${is} taken out of ${counted(emptied + renamed, 'event')} of ${counted(sessions, 'session')}${when}.`,
     `The content of ${counted(emptied, 'position or identity', 'positions and identities')} ${are} deleted; time, court and camera stay.`,
-    `In ${counted(renamed, 'event')} the id ${are} replaced by a random name, a different one in each session.`,
+    `In ${counted(renamed, 'event')} the id ${are} replaced by another name, a different one in each session.`,
     `${counted(conflictCopies, 'conflict copy', 'conflict copies')} and ${counted(rejections, 'rejection')} that name this player or cannot be read ${are} deleted.`,
     ...(wasErased ? ['This player was erased before; what that erasure did is not counted here.'] : []),
     ...(mentioned > 0

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { type Command, Option } from 'commander';
+import { UsageError } from '../../base/operatorError.ts';
 import { bytesFor, counted, isoTime } from '../../base/units.ts';
 import { assertDaemonRuns, haveDone } from '../../control/workClient.ts';
 import { PRUNE_PATH } from '../../control/workRoutes.ts';
@@ -7,7 +8,7 @@ import { readShipView } from '../../fleet/ship/view.ts';
 import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { withRefused } from '../../store/refused/readRefused.ts';
-import type { PruneSelection } from '../../store/retention/expiredEvents.ts';
+import { isOfAll, type PruneSelection } from '../../store/retention/expiredEvents.ts';
 import { findOldRecords, type OldRecords } from '../../store/retention/oldRecords.ts';
 import { countExpired, type Pruned } from '../../store/retention/prune.ts';
 import { json } from '../options/optionParsers.ts';
@@ -22,20 +23,25 @@ with --type only conflict copies of that type. Events that have not been shipped
 yet stay for COURTD_SHIP_HOLD.
 
 Examples:
-  sudo courtd prune --older-than 30d --type PLAYER_POSITION`;
+  sudo courtd prune --older-than 30d --type PLAYER_POSITION
+  sudo courtd prune --session match-17`;
 
 export function define(command: Command): void {
   command
-    .description('delete events by time of receipt; the daemon does it while it takes events')
+    .description('delete old events, or a session; the daemon does it while it takes events')
     .addOption(
       new Option(
         '--older-than <time>',
-        'events received before this time, or longer ago than an age such as 90d',
-      )
-        .makeOptionMandatory()
-        .argParser(parseTimeOrAge),
+        'received before it, or longer ago than an age such as 90d',
+      ).argParser(parseTimeOrAge),
     )
     .addOption(new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES))
+    .addOption(
+      new Option('--session <id>', 'all events of this session, whatever their age').conflicts([
+        'olderThan',
+        'type',
+      ]),
+    )
     .option('--dry-run', 'only report what would be deleted')
     .option('--yes', 'delete more than half of all events without asking')
     .addOption(json())
@@ -45,27 +51,32 @@ export function define(command: Command): void {
 
 interface PruneOptions extends DataOption, JsonOption {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
-  readonly olderThan: number;
+  readonly olderThan?: number;
   readonly type?: string;
+  readonly session?: string;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
 }
 
 async function prune(options: PruneOptions): Promise<void> {
   const nowMs = Date.now();
-  const beforeMs = options.olderThan;
+  const { olderThan, session, type } = options;
+  if (olderThan === undefined && session === undefined)
+    throw new UsageError(
+      'What to delete is missing. Give --older-than with an age such as 90d, or --session.',
+    );
+  const beforeMs = olderThan ?? nowMs;
   if (!options.dryRun) await assertDaemonRuns(options.data);
-  const type = options.type === undefined ? {} : { type: options.type };
+  const only = { ...(type !== undefined && { type }), ...(session !== undefined && { session }) };
   const { which, counted: dry } = await withDatabase(options, async (db) => {
-    const which = { beforeMs, nowMs, ...type, ...holdOf(readShipView(options.data, db)) };
-    if (options.dryRun) {
-      const refused = await withRefused(options.data, (file) => file.seqs(which).length);
-      const rejections = options.type === undefined ? (refused ?? 0) : 0;
-      const records = findOldRecords(db, which);
-      return { which, counted: { ...countExpired(db, which), bytes: 0, records, rejections } };
+    const which = { beforeMs, nowMs, ...only, ...holdOf(readShipView(options.data, db)) };
+    if (!options.dryRun) {
+      if (!options.yes) await confirm(db, which);
+      return { which };
     }
-    if (!options.yes) await confirm(db, which);
-    return { which };
+    const refused = isOfAll(which) && (await withRefused(options.data, (file) => file.seqs(which).length));
+    const records = findOldRecords(db, which);
+    return { which, counted: { ...countExpired(db, which), bytes: 0, records, rejections: refused || 0 } };
   });
   const progress = new Progress();
   const work = () =>
@@ -75,41 +86,31 @@ async function prune(options: PruneOptions): Promise<void> {
   if (options.json) {
     return printJson({
       dry_run: options.dryRun ?? false,
-      received_before: isoTime(beforeMs),
-      events,
-      sessions,
-      bytes,
-      held,
+      received_before: olderThan === undefined ? null : isoTime(olderThan),
+      ...{ events, sessions, bytes, held, rejections },
       conflict_copies: records.conflictCopies.length,
-      rejections,
       old_databases: countDatabases(records),
     });
   }
-  const kind = options.type === undefined ? 'event' : `${options.type} event`;
-  const what = `${counted(events, kind)} of ${counted(sessions, 'session')}`;
-  const when = `received before ${isoTime(beforeMs)}`;
-  if (held > 0) {
-    say(
-      `${counted(held, 'event')} of that age stay for now, because they have not been shipped yet (COURTD_SHIP_HOLD). "courtd status" shows how far shipping is.`,
-    );
-  }
+  const what = `${counted(events, type === undefined ? 'event' : `${type} event`)} of ${counted(sessions, 'session')}`;
+  const when = session === undefined ? `received before ${isoTime(beforeMs)}` : 'of any age';
+  if (held > 0)
+    say(`${counted(held, 'event')} stay until they are shipped (COURTD_SHIP_HOLD): see "courtd status".`);
   const more = recordsText(records, rejections);
   if (options.dryRun) return say(`${what}, ${when}, would be deleted.${more && ` So would ${more}.`}`);
-  const given = `${bytesFor(bytes)} given back to the file system`;
-  say(`Deleted ${what}, ${when}; ${given}.${more && ` With them went ${more}.`}`);
+  say(`Deleted ${what}, ${when}; ${bytesFor(bytes)} are free again.${more && ` With them went ${more}.`}`);
 }
 
-/** @returns what else there is of that age; empty where there is nothing. */
+/** @returns what else there is of that age; empty if there is nothing. */
 function recordsText(records: OldRecords, rejections: number): string {
-  const copies = records.conflictCopies.length;
   const bytes = records.databases.reduce((sum, file) => sum + file.bytes, 0);
-  const all: readonly (readonly [count: number, text: string])[] = [
-    [copies, counted(copies, 'conflict copy', 'conflict copies')],
-    [rejections, counted(rejections, 'rejection')],
-    [records.databases.length, `${counted(countDatabases(records), 'old database')} (${bytesFor(bytes)})`],
-  ];
-  const texts = all.filter(([count]) => count > 0).map(([, text]) => text);
-  return texts.length < 2 ? texts.join('') : `${texts.slice(0, -1).join(', ')} and ${texts.at(-1)}`;
+  return [
+    counted(records.conflictCopies.length, 'conflict copy', 'conflict copies'),
+    counted(rejections, 'rejection'),
+    `${counted(countDatabases(records), 'old database')} (${bytesFor(bytes)})`,
+  ]
+    .filter((text) => !text.startsWith('0 '))
+    .join(', ');
 }
 
 /** Each once, however many files it has. */

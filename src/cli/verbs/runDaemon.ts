@@ -26,6 +26,7 @@ import { previousDatabases } from '../../store/open/previousDatabases.ts';
 import { storedLookup } from '../../store/read/storedKeys.ts';
 import { RefusedRequests } from '../../store/refused/refusedRequests.ts';
 import { withoutToken } from '../../store/refused/withoutToken.ts';
+import { freeBytesIn } from '../../store/retention/prune.ts';
 import { Store } from '../../store/store.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
 import { becomeOwnerOf } from '../options/identity.ts';
@@ -71,7 +72,8 @@ async function start(frame: Frame): Promise<number> {
   const watch = new StoreWatch();
   const rejected = makeRejected(frame);
   const store = await openStore(frame, watch, rejected);
-  const disk = parts.adopt(new DiskSpaceMonitor(options.data, options.minFree, log.logger), stop);
+  const reusable = () => store.look(freeBytesIn);
+  const disk = parts.adopt(new DiskSpaceMonitor(options.data, options.minFree, log.logger, reusable), stop);
   const telemetry = new Telemetry(rejected.begin(store.look(storedLookup)), store.sources());
   const keepSources = () => telemetry.keepSources((changes) => store.writeSources(changes));
   parts.defer(keepSources);

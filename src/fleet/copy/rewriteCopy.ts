@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { arrivalToJson } from '../../protocol/event.ts';
 import { renamePlayers } from '../../protocol/playerRedaction.ts';
 import { ErasedPlayers, type Erasure } from '../../store/erasure/ledger.ts';
-import { Redactor, randomName } from '../../store/erasure/redactor.ts';
+import { Redactor } from '../../store/erasure/redactor.ts';
 import { isErased, isSameEvent, type StoredChunk, seqOf, unchangingPart } from '../log/chunk.ts';
 import { decodeLines, LineFault } from '../log/logLines.ts';
 import { type CopyFile, epochsIn, filesOf } from './copyFiles.ts';
@@ -109,7 +109,7 @@ class Rewriter {
 
   /** @returns the line with other strings in their place; undefined where no string in its payload and unknown members is one of them. */
   #withoutThem(line: string): string | undefined {
-    const nameOf = (player: string) => this.#players.find(player) && randomName('erased-');
+    const nameOf = (player: string) => this.#players.find(player) && 'erased-00000000';
     const head = unchangingPart(line);
     const rest = renamePlayers({ payload: line.slice(head.length), extra: null }, nameOf)?.payload;
     return rest && head + rest;
@@ -120,7 +120,7 @@ class Rewriter {
     if (own !== undefined && isErased(own) && isSameEvent(own, line)) return own;
     try {
       const { event, seq, receivedMs } = decodeLines([line])[0]!;
-      const left = this.#redactor.redact(event, event.sessionId);
+      const left = this.#redactor.redact(event);
       return left === event ? line : arrivalToJson({ ...left, seq, receivedMs });
     } catch (error) {
       if (!(error instanceof LineFault)) throw error;

@@ -129,7 +129,7 @@ export class LostLog {
   }
 
   #redacted(line: LogLine): LogLine {
-    const event = this.#redactor.redact(line.event, line.event.sessionId);
+    const event = this.#redactor.redact(line.event);
     if (event === line.event) return line;
     this.erased++;
     return { ...line, event };

@@ -4,8 +4,9 @@ import { COMMAND_BUSY_MS, FOLLOW_POLL_MS } from '../../base/limits.ts';
 import { UsageError } from '../../base/operatorError.ts';
 import { pause } from '../../base/pause.ts';
 import { arrivalToJson } from '../../protocol/event.ts';
-import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/arrivalLog.ts';
-import { underPseudonyms } from '../../store/erasure/pseudonyms.ts';
+import { ArrivalLog, TemporarilyUnreadable } from '../../store/arrivalLog.ts';
+import { secretOf } from '../../store/erasure/ledger.ts';
+import { LEARNT_EVENTS, Pseudonyms } from '../../store/erasure/pseudonyms.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
 import { withDatabase } from '../../store/open/withDatabase.ts';
 import { CHUNK_LIMITS } from '../log/chunk.ts';
@@ -45,18 +46,24 @@ export async function* serveLog(
   onDamage: (sentence: string) => void,
   signal: AbortSignal,
 ): AsyncGenerator<string[]> {
+  const secret = await withDatabase({ data: directory }, secretOf);
+  const pseudonyms = players === 'pseudonym' ? new Pseudonyms(secret) : undefined;
   const log = new ArrivalLog(directory);
   try {
     const { epochs, lastSeq, prunedSeq } = await patient(() => log.after(Number.MAX_SAFE_INTEGER, 1));
     const head: LogHead = { epochs, newest_seq: lastSeq, pruned_seq: prunedSeq };
     yield [`${JSON.stringify(head)}\n`];
     let seq = await after();
+    for (let known = Math.max(0, seq - LEARNT_EVENTS); pseudonyms !== undefined && known < seq; ) {
+      const { events, upTo, restored } = await patient(() => log.after(known, CHUNK_LIMITS.events));
+      if (restored !== undefined) return;
+      pseudonyms.learn(events);
+      known = Math.max(upTo, known + 1);
+    }
     while (!signal.aborted) {
       const arrivals = await patient(() => log.after(seq, CHUNK_LIMITS.events));
       if (arrivals.restored !== undefined) return;
-      const events = await named(directory, log, arrivals, players);
-      // An erasure came between the reading and the naming.
-      if (events === undefined) continue;
+      const events = pseudonyms?.under(arrivals.events) ?? arrivals.events;
       if (arrivals.damage.isFound) onDamage(`${arrivals.damage}`);
       const lines = events.filter((one) => one.seq > seq).map(arrivalToJson);
       yield arrivals.isLast ? [...lines, '\n'] : lines;
@@ -68,13 +75,6 @@ export async function* serveLog(
   } finally {
     log.close();
   }
-}
-
-async function named(directory: DataDirectory, log: ArrivalLog, { events }: Arrivals, players: Players) {
-  if (players === 'as-sent' || events.length === 0) return events;
-  // Opening it reads its header first, and closing that descriptor would drop the locks of a connection that is open.
-  log.close();
-  return withDatabase({ data: directory }, (db) => underPseudonyms(db, events));
 }
 
 /** Waits for a database that is locked, for a while. */

@@ -5,19 +5,13 @@ import { type Epoch, readEpochs } from '../layout/epochs.ts';
 
 /** What outlives a database that a restore replaces: a backup knows nothing of who was erased after it. */
 
-interface Pseudonym {
-  readonly player_id: string;
-  readonly name: string;
-}
-
 /** What of a database outlives it. */
 export interface Kept {
   readonly erasures: readonly Erasure[];
-  readonly pseudonyms: readonly Pseudonym[];
   readonly epochs: readonly Epoch[];
 }
 
-export const NOBODY: Kept = { erasures: [], pseudonyms: [], epochs: [] };
+export const NOBODY: Kept = { erasures: [], epochs: [] };
 
 /**
  * One of another box than the one that made the backup, such as a new one, does not know who was erased there.
@@ -37,8 +31,7 @@ export function keptOf(target: string): Kept | undefined {
   try {
     const db = new Database(target, { readonly: true, fileMustExist: true, timeout: COMMAND_BUSY_MS });
     try {
-      const pseudonyms = db.prepare<[], Pseudonym>('SELECT player_id, name FROM pseudonym').all();
-      return { erasures: readErasures(db), pseudonyms, epochs: readEpochs(db) };
+      return { erasures: readErasures(db), epochs: readEpochs(db) };
     } finally {
       db.close();
     }
@@ -48,18 +41,16 @@ export function keptOf(target: string): Kept | undefined {
 }
 
 /** Puts it into a restored database, where it is still to be applied (../erasure/erase.ts). @throws {SqliteError} */
-export function keep(db: Database.Database, { erasures, pseudonyms }: Kept): void {
+export function keep(db: Database.Database, { erasures }: Kept): void {
   const known = new Map(readErasures(db).map((one) => [one.player.toString('hex'), one]));
   const isNew = ({ player, beforeNs }: Erasure) => {
     const own = known.get(player.toString('hex'));
     return own === undefined || own.finishedMs === null || own.beforeNs < beforeNs;
   };
-  const add = db.prepare<[Pseudonym]>('INSERT OR IGNORE INTO pseudonym VALUES (@player_id, @name)');
   db.transaction(() => {
     addErasures(
       db,
       erasures.filter(isNew).map((one) => ({ ...one, finishedMs: null })),
     );
-    for (const one of pseudonyms) add.run(one);
   }).immediate();
 }

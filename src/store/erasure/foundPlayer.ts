@@ -1,33 +1,24 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
-import { hasWord, naming } from '../../protocol/playerRedaction.ts';
+import { hasWord, naming, replacePlayers } from '../../protocol/playerRedaction.ts';
 import { countCopies, type Erased } from './erase.ts';
-import { countErasure } from './eraseEvents.ts';
+import { candidates, isEmpty, rowOf, withoutPlayers } from './eraseEvents.ts';
 import { ErasedPlayers, erasureOf, FOREVER_NS, readErasures } from './ledger.ts';
-import { findPseudonym } from './pseudonyms.ts';
 import { Redactor } from './redactor.ts';
 
-/** What an erasure of a player would change, and what of him would stay. */
-export interface FoundPlayer extends Pick<Erased, 'emptied' | 'renamed' | 'sessions' | 'conflictCopies'> {
-  /** Sessions, and cameras, whose own name has his id in it. */
-  readonly namedSessions: number;
-  readonly namedSources: number;
-  /** Events in which his id is a part of a longer text. */
+/** What an erasure of a player would change. */
+export interface FoundPlayer extends Erased {
+  /** Events in which the id is a part of a longer text: that stays. */
   readonly mentioned: number;
-  /** His own: the others hold his id in another field. */
-  readonly own: number;
-  /** Events that name him and stay, since they happened later. */
-  readonly later: number;
-  /** Headquarters knows him by another name, also after his last event was pruned. */
-  readonly hasPseudonym: boolean;
   readonly wasErased: boolean;
-  /** One was ended in the middle. */
-  readonly isBegun: boolean;
 }
 
+/** Events that one query may find. */
+const ROWS = () => 50;
+
 /**
- * Counts what an erasure would change; beside ingest, by somebody who only reads.
- * @param beforeNs his events that happened before this, nanoseconds since 1970-01-01T00:00:00Z; undefined: all.
+ * Counts what an erasure would change, for a command that only reads.
+ * @param beforeNs the player's events that happened before this, nanoseconds since 1970-01-01T00:00:00Z; undefined: all.
  * @param on is called with how many events were looked at.
  */
 export async function findPlayer(
@@ -36,29 +27,31 @@ export async function findPlayer(
   beforeNs: bigint | undefined,
   on: (looked: number) => void,
 ): Promise<FoundPlayer> {
-  const redactor = new Redactor([erasureOf(db, player, FOREVER_NS, 0)]);
-  let count = { emptied: 0, renamed: 0, sessions: 0, mentioned: 0, own: 0, later: 0 };
-  for (const { looked, ...so } of countErasure(db, redactor, player, beforeNs ?? FOREVER_NS)) {
-    count = so;
-    on(looked);
+  const redactor = new Redactor([erasureOf(db, player, beforeNs ?? FOREVER_NS, 0)]);
+  const row = rowOf(db);
+  const rest = (text: string) => replacePlayers(text, (value) => (value === player ? '' : undefined));
+  const count = { emptied: 0, renamed: 0, mentioned: 0 };
+  const sessions = new Set<number>();
+  let done = 0;
+  for (const { seqs, looked } of candidates(db, player, ROWS)) {
+    for (const seq of seqs) {
+      const found = row(seq);
+      if (found === undefined) continue;
+      const left = withoutPlayers(found, redactor);
+      const { eventId, payload, extra } = { ...found, ...left };
+      if (hasWord(`${eventId} ${rest(payload)} ${rest(extra ?? '')}`, player)) count.mentioned++;
+      if (left === undefined) continue;
+      sessions.add(found.session);
+      count[isEmpty(left) ? 'emptied' : 'renamed']++;
+    }
+    done += looked;
+    on(done);
     await setImmediate();
   }
-  const named = (table: string, text: string) => {
-    const texts = db.prepare<[string], string>(`SELECT ${text} FROM ${table} WHERE instr(${text}, ?) > 0`);
-    return texts
-      .pluck()
-      .all(player)
-      .filter((one) => hasWord(one, player)).length;
-  };
-  const names = naming(player);
-  const before = new ErasedPlayers(readErasures(db)).find(player);
   return {
     ...count,
-    conflictCopies: countCopies(db, names),
-    namedSessions: named('session', 'name'),
-    namedSources: named('origin', "concat_ws(' ', venue, court, source)"),
-    hasPseudonym: findPseudonym(db).get(player) !== undefined,
-    wasErased: before !== undefined,
-    isBegun: before?.finishedMs === null,
+    sessions: sessions.size,
+    conflictCopies: countCopies(db, naming(player)),
+    wasErased: new ErasedPlayers(readErasures(db)).find(player) !== undefined,
   };
 }

@@ -1,15 +1,15 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { Database } from 'better-sqlite3';
 
 /**
- * The players who have been erased, by keyed hashes: whoever has the ledger can tell whether somebody whose id he knows was erased,
- * and cannot read who was. What brings old events back (a restore, a rebuild, an import) applies it.
+ * The players who have been erased, by keyed hashes: a reader of the ledger can tell whether somebody whose id is known was erased,
+ * and not who was. What brings old events back (a restore, an import) applies it.
  */
 export interface Erasure {
   readonly key: Buffer;
   /** HMAC-SHA-256 of the player_id. */
   readonly player: Buffer;
-  /** His events that happened before this are erased: nanoseconds since 1970-01-01T00:00:00Z. */
+  /** The player's events that happened before this are erased: nanoseconds since 1970-01-01T00:00:00Z. */
   readonly beforeNs: bigint;
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   readonly atMs: number;
@@ -19,7 +19,10 @@ export interface Erasure {
 
 /** Later than every eot. */
 export const FOREVER_NS = 2n ** 63n - 1n;
-const KEY_BYTES = 16;
+/** Characters of the hashes in names. */
+const ERASED_CHARS = 8;
+const PSEUDONYM_CHARS = 16;
+const ERASED_NAME = new RegExp(`^erased-[0-9a-f]{${ERASED_CHARS}}$`);
 /** Players, and others, whose hash is known. */
 const KNOWN = 10_000;
 /** Longer strings are hashed whenever they come. */
@@ -45,21 +48,41 @@ export function unfinishedErasureMs(db: Database): number | null {
  * @param all not finished, where this database has not seen it applied.
  */
 export function addErasures(db: Database, all: readonly Erasure[]): void {
-  const put = db.prepare<[Omit<Erasure, 'finishedMs'> & { finishedMs: number | null }]>(`
+  const put = db.prepare<[Erasure]>(`
     INSERT INTO erasure (key, player, before_ns, at_ms, finished_ms) VALUES (@key, @player, @beforeNs, @atMs, @finishedMs)
     ON CONFLICT DO UPDATE SET before_ns = max(before_ns, excluded.before_ns), at_ms = max(at_ms, excluded.at_ms),
                               finished_ms = excluded.finished_ms`);
   for (const erasure of all) put.run(erasure);
 }
 
-/** @returns the entry of a player who is to be erased now, under the key of the ledger. */
+/** @returns the secret of a database, with which its names for players are made: its backups and copies have the same. */
+export function secretOf(db: Database): Buffer {
+  return db.prepare<[], Buffer>('SELECT key FROM secret').pluck().get()!;
+}
+
+/** @returns the entry of a player who is to be erased now. */
 export function erasureOf(db: Database, player: string, beforeNs: bigint, atMs: number): Erasure {
-  const key = readErasures(db).at(-1)?.key ?? randomBytes(KEY_BYTES);
+  const key = secretOf(db);
   return { key, player: hashOf(key, player), beforeNs, atMs, finishedMs: null };
 }
 
-function hashOf(key: Buffer, player: string): Buffer {
-  return createHmac('sha256', key).update(player).digest();
+function hashOf(key: Buffer, ...parts: readonly string[]): Buffer {
+  return createHmac('sha256', key).update(parts.join('\0')).digest();
+}
+
+/** @returns what an erasure puts in the place of a player: another name in each session, and always the same one there. */
+export function erasedName({ key }: Erasure, session: string, player: string): string {
+  return `erased-${hashOf(key, 'erased', session, player).toString('hex').slice(0, ERASED_CHARS)}`;
+}
+
+/** Whether it is what an erasure has put in the place of a player. */
+export function isErasedName(name: string): boolean {
+  return ERASED_NAME.test(name);
+}
+
+/** @returns under which name headquarters knows a player, in all sessions. */
+export function pseudonymOf(secret: Buffer, player: string): string {
+  return `player-${hashOf(secret, 'player', player).toString('hex').slice(0, PSEUDONYM_CHARS)}`;
 }
 
 /** Recognises the players of a ledger. */
@@ -80,7 +103,7 @@ export class ErasedPlayers {
     }
   }
 
-  /** @returns undefined where nobody of that id is in the ledger. */
+  /** @returns undefined if nobody of that id is in the ledger. */
   find(player: string): Erasure | undefined {
     if (this.#known.has(player)) return this.#known.get(player);
     let found: Erasure | undefined;

@@ -131,17 +131,10 @@ const LAYOUT = `
     PRIMARY KEY (key, player)
   ) STRICT, WITHOUT ROWID;
 
-  CREATE TABLE erased_name (                -- of players whose erasure is not finished, in place of theirs
-    player  BLOB    NOT NULL,
-    session INTEGER NOT NULL,
-    name    TEXT    NOT NULL,
-    PRIMARY KEY (player, session)
-  ) STRICT, WITHOUT ROWID;
-
-  CREATE TABLE pseudonym (                  -- under which headquarters knows the players: never leaves the box
-    player_id TEXT PRIMARY KEY,
-    name      TEXT NOT NULL UNIQUE
-  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE secret (                     -- one row: of the hashes that are names of players (../erasure/ledger.ts)
+    key BLOB NOT NULL
+  ) STRICT;
+  INSERT INTO secret VALUES (randomblob(16));
 
   CREATE TABLE token (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -1,25 +1,13 @@
 import type { Database } from 'better-sqlite3';
+import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
+import { DAY_MS } from '../../base/units.ts';
 
-/** Events that are looked at, spread evenly over the order of arrival: less than a page each. */
+/** Events that are looked at, spread evenly over the order of arrival. */
 const PROBES = 64;
 /** Ages as `prune --older-than` takes them, the oldest first. */
-const AGES: readonly (readonly [age: string, seconds: number])[] = [
-  ['365d', 365 * 86_400],
-  ['180d', 180 * 86_400],
-  ['90d', 90 * 86_400],
-  ['30d', 30 * 86_400],
-  ['14d', 14 * 86_400],
-  ['7d', 7 * 86_400],
-  ['3d', 3 * 86_400],
-  ['1d', 86_400],
-  ['12h', 12 * 3_600],
-  ['6h', 6 * 3_600],
-  ['1h', 3_600],
-];
+const AGES_D = [365, 180, 90, 30, 14, 7, 3, 1] as const;
 /** What frees less is no help. */
 const PART = 1 / 4;
-/** Of a row besides its payload, with its key. */
-const ROW_BYTES = 100;
 
 /** The prune that makes room and deletes the least. */
 export interface PruneSuggestion {
@@ -27,45 +15,37 @@ export interface PruneSuggestion {
   readonly olderThan: string;
   /** About what it frees. */
   readonly bytes: number;
-  /** The same with `--type PLAYER_POSITION`. */
-  readonly positionBytes: number;
 }
 
-interface Probe {
-  readonly ms: number;
-  readonly bytes: number;
-  readonly isPosition: number;
-}
-
-/** @returns an estimate from a few dozen events; undefined where none is older than an hour. */
-export function suggestPrune(db: Database, nowMs: number): PruneSuggestion | undefined {
-  const bounds = db
-    .prepare<[], { first: number | null; last: number | null }>(
-      'SELECT (SELECT min(seq) FROM event) AS first, (SELECT max(seq) FROM event) AS last',
-    )
-    .get();
-  if (bounds?.first == null || bounds.last == null) return undefined;
-  const { first, last } = bounds;
-  const look = db.prepare<[number], Probe>(`
-    SELECT received_ms AS ms, length(payload) + ${ROW_BYTES} AS bytes,
-           origin IN (SELECT id FROM origin WHERE type = 'PLAYER_POSITION') AS isPosition
-      FROM event WHERE seq >= ? ORDER BY seq LIMIT 1`);
+/** @returns when a few dozen events were received, in the order of arrival: milliseconds since 1970-01-01T00:00:00Z. */
+function probe(db: Database): number[] {
+  const bounds = db.prepare<[], { first: number | null; last: number | null }>(
+    'SELECT (SELECT min(seq) FROM event) AS first, (SELECT max(seq) FROM event) AS last',
+  );
+  const { first, last } = bounds.get()!;
+  if (first === null || last === null) return [];
+  const at = db
+    .prepare<[number], number>('SELECT received_ms FROM event WHERE seq >= ? ORDER BY seq LIMIT 1')
+    .pluck();
   const seqs = Array.from({ length: PROBES }, (_, i) =>
     Math.floor(first + ((last - first) * i) / (PROBES - 1)),
   );
-  const probes = seqs.flatMap((seq) => look.get(seq) ?? []);
-  const sum = (some: readonly Probe[]) => some.reduce((total, { bytes }) => total + bytes, 0);
+  return seqs.flatMap((seq) => at.get(seq) ?? []);
+}
+
+/** @returns when the oldest of a few dozen events was received, as far as the clock of the box can have been right. */
+export function oldestReceipt(db: Database): number {
+  return Math.min(...probe(db).filter((ms) => ms >= EARLIEST_RECEIVED_MS));
+}
+
+/** @returns an estimate; undefined if no day's age makes room. */
+export function suggestPrune(db: Database, nowMs: number): PruneSuggestion | undefined {
+  const received = probe(db);
   const pragma = (name: string) => db.pragma(name, { simple: true }) as number;
   const used = (pragma('page_count') - pragma('freelist_count')) * pragma('page_size');
-  for (const [olderThan, seconds] of AGES) {
-    const old = probes.filter(({ ms }) => ms < nowMs - seconds * 1_000);
-    if (sum(old) < PART * sum(probes)) continue;
-    const part = (some: readonly Probe[]) => Math.round((used * sum(some)) / sum(probes));
-    return {
-      olderThan,
-      bytes: part(old),
-      positionBytes: part(old.filter(({ isPosition }) => isPosition === 1)),
-    };
+  for (const days of AGES_D) {
+    const part = received.filter((ms) => ms < nowMs - days * DAY_MS).length / received.length;
+    if (part >= PART) return { olderThan: `${days}d`, bytes: Math.round(used * part) };
   }
   return undefined;
 }

@@ -1,21 +1,21 @@
-import type { Database, Statement } from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
-import { READ_ROWS } from './pacedSteps.ts';
+import { sessionId } from '../read/sessions.ts';
 
 /** Events of which one query finds the first young one: half a millisecond. */
 const LOOK_ROWS = 4_000;
+/** Events that are looked at, for each that a step may delete. */
+const LOOKS_PER_ROW = 10;
 
-/** What counts as old. Milliseconds since 1970-01-01T00:00:00Z. */
-export interface Age {
+/** Which events a prune deletes: milliseconds since 1970-01-01T00:00:00Z. */
+export interface PruneSelection {
   /** What was received before this is old. */
   readonly beforeMs: number;
   readonly nowMs: number;
-}
-
-/** Which events a prune deletes. */
-export interface PruneSelection extends Age {
   /** Only events of this type. */
   readonly type?: string;
+  /** All events of this session, whatever their age, and no others. */
+  readonly session?: string;
   /** Which events are kept for longer. */
   readonly hold?: ShipHold;
 }
@@ -28,13 +28,18 @@ interface ShipHold {
 }
 
 /** An event to delete. */
-interface ExpiredEvent {
+export interface ExpiredEvent {
   readonly seq: number;
   readonly session: number;
 }
 
+/** Whether other records go as well, which hold events of any type and session. */
+export function isOfAll({ type, session }: PruneSelection): boolean {
+  return type === undefined && session === undefined;
+}
+
 /** Before courtd existed the clock of the box cannot have been right. */
-export function isOld(receivedMs: number, { beforeMs }: Age): boolean {
+export function isOld(receivedMs: number, { beforeMs }: Pick<PruneSelection, 'beforeMs'>): boolean {
   return receivedMs >= EARLIEST_RECEIVED_MS && receivedMs < beforeMs;
 }
 
@@ -43,56 +48,68 @@ export function isOld(receivedMs: number, { beforeMs }: Age): boolean {
  * future. So what came while the clock was wrong goes with its neighbours, and a clock that is wrong now deletes little.
  */
 export class ExpiredEvents {
+  readonly #db: Database;
   readonly #selection: PruneSelection;
-  readonly #origins: ReadonlySet<number> | undefined;
-  readonly #look: Statement<[object], { readonly lastSeq: number | null; readonly youngSeq: number | null }>;
-  readonly #lastOld: Statement<[object], number | null>;
-  readonly #read: Statement<[number, number], ExpiredEvent & { readonly origin: number }>;
   /** How many old events are kept because they are not shipped. */
   held = 0;
 
   constructor(db: Database, selection: PruneSelection) {
+    this.#db = db;
     this.#selection = selection;
-    const originsOf = db.prepare<[string], number>('SELECT id FROM origin WHERE type = ?').pluck();
-    this.#origins = selection.type === undefined ? undefined : new Set(originsOf.all(selection.type));
-    this.#look = db.prepare(`
+  }
+
+  /**
+   * @param rows how many events a batch has at most.
+   * @yields the events in batches, in order of arrival, each event once; a batch may be empty.
+   * @throws {OperatorError} if there is no such session.
+   */
+  *batches(rows: () => number): Generator<readonly ExpiredEvent[]> {
+    const { nowMs, beforeMs, type = null, session: name, hold } = this.#selection;
+    const session = name === undefined ? null : sessionId(this.#db, name);
+    const [first, end] =
+      session === null ? [0, yield* this.#lastBefore(beforeMs, nowMs)] : this.#seqsOf(session);
+    const heldFrom = hold ? Math.max(hold.afterSeq, yield* this.#lastBefore(hold.beforeMs, nowMs)) : end;
+    const read = this.#db.prepare<[object], ExpiredEvent & { readonly isOne: number }>(`
+      SELECT seq, session, (@session IS NULL OR session = @session)
+             AND (@type IS NULL OR origin IN (SELECT id FROM origin WHERE type = @type)) AS isOne
+        FROM event WHERE seq > @after AND seq <= @end ORDER BY seq LIMIT @looks`);
+    for (let after = first; after < end; ) {
+      const most = rows();
+      const looked = read.all({ session, type, after, end, looks: LOOKS_PER_ROW * most });
+      if (looked.length === 0) return;
+      const found = looked.filter(({ isOne }) => isOne === 1).slice(0, most);
+      after = found.length === most ? found.at(-1)!.seq : looked.at(-1)!.seq;
+      const due = found.filter(({ seq }) => seq <= heldFrom);
+      this.held += found.length - due.length;
+      yield due;
+    }
+  }
+
+  #seqsOf(session: number): [number, number] {
+    const range = this.#db.prepare<[number], { first: number | null; last: number | null }>(
+      'SELECT min(seq) AS first, max(seq) AS last FROM session_event WHERE session = ?',
+    );
+    const { first, last } = range.get(session)!;
+    return [(first ?? 1) - 1, last ?? 0];
+  }
+
+  /** @yields nothing, after each of many short reads. @returns the seq of the last event of the prefix; 0: there is none. */
+  *#lastBefore(beforeMs: number, nowMs: number): Generator<readonly ExpiredEvent[], number> {
+    type Look = { readonly lastSeq: number | null; readonly youngSeq: number | null };
+    const look = this.#db.prepare<[object], Look>(`
       SELECT max(seq) AS lastSeq, min(iif(received_ms BETWEEN @beforeMs AND @nowMs, seq, NULL)) AS youngSeq
         FROM (SELECT seq, received_ms FROM event WHERE seq > @after ORDER BY seq LIMIT ${LOOK_ROWS})`);
-    this.#lastOld = db
+    const lastOld = this.#db
       .prepare<[object], number | null>(`
         SELECT max(seq) FROM event WHERE seq > @after AND seq < @end
            AND received_ms >= ${EARLIEST_RECEIVED_MS} AND received_ms < @beforeMs`)
       .pluck();
-    this.#read = db.prepare(`
-      SELECT seq, session, origin FROM event WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ${READ_ROWS}`);
-  }
-
-  /** @yields the events in batches, in order of arrival, each event once; a batch may be empty. */
-  *batches(): Generator<readonly ExpiredEvent[]> {
-    const { beforeMs, hold } = this.#selection;
-    const end = yield* this.#lastBefore(beforeMs);
-    const held = hold ? Math.max(hold.afterSeq, yield* this.#lastBefore(hold.beforeMs)) : end;
-    for (let after = 0; after < end; ) {
-      const rows = this.#read.all(after, end);
-      if (rows.length === 0) return;
-      after = rows.at(-1)!.seq;
-      const wanted = rows.filter(({ origin }) => this.#origins?.has(origin) ?? true);
-      const found = wanted.filter(({ seq }) => seq <= held);
-      this.held += wanted.length - found.length;
-      yield found;
-    }
-  }
-
-  /** @yields nothing, after each of many short reads. @returns the seq of the last event of the prefix; 0: there is none. */
-  *#lastBefore(beforeMs: number): Generator<readonly ExpiredEvent[], number> {
-    const { nowMs } = this.#selection;
-    for (let [after, last] = [0, 0]; ; ) {
-      const { lastSeq, youngSeq } = this.#look.get({ after, beforeMs, nowMs })!;
+    for (let [after, last] = [0, 0]; ; yield []) {
+      const { lastSeq, youngSeq } = look.get({ after, beforeMs, nowMs })!;
       if (lastSeq === null) return last;
-      last = this.#lastOld.get({ after, end: youngSeq ?? lastSeq + 1, beforeMs }) ?? last;
+      last = lastOld.get({ after, end: youngSeq ?? lastSeq + 1, beforeMs }) ?? last;
       if (youngSeq !== null) return last;
       after = lastSeq;
-      yield [];
     }
   }
 }

@@ -12,32 +12,28 @@ export interface OldRecords {
   readonly databases: readonly PreviousFile[];
 }
 
-interface Dated {
-  readonly turn: number;
-  readonly ms: number;
-}
-
-/** With a type only conflict copies of that type are found: the others hold events of all types. */
+/** With a type only conflict copies of that type are found: the others hold events of all types. Of a session there are none. */
 export function findOldRecords(db: Database, selection: PruneSelection): OldRecords {
-  const { type = null } = selection;
-  const copies = db.prepare<[{ type: string | null }], Dated>(`
+  const { type = null, session } = selection;
+  if (session !== undefined) return { conflictCopies: [], databases: [] };
+  const copies = db.prepare<[object], { readonly turn: number; readonly ms: number }>(`
     SELECT o.turn, c.last_ms AS ms
       FROM conflict_copy o
       JOIN event e ON e.seq = o.seq
       JOIN conflict c ON c.session = e.session AND c.seq = o.seq
      WHERE @type IS NULL OR e.origin IN (SELECT id FROM origin WHERE type = @type)
      ORDER BY o.turn`);
-  const old = <Item extends { readonly ms: number }>(items: readonly Item[]) =>
-    items.filter(({ ms }) => isOld(ms, selection));
-  const conflictCopies = old(copies.all({ type })).map(({ turn }) => turn);
-  if (type !== null) return { conflictCopies, databases: [] };
+  const isDue = ({ ms }: { readonly ms: number }) => isOld(ms, selection);
   return {
-    conflictCopies,
-    databases: previousFiles(DataDirectory.of(db.name)).filter(({ ms }) => isOld(ms, selection)),
+    conflictCopies: copies
+      .all({ type })
+      .filter(isDue)
+      .map(({ turn }) => turn),
+    databases: type === null ? previousFiles(DataDirectory.of(db.name)).filter(isDue) : [],
   };
 }
 
-/** Files of a database that nothing refers to any more. @throws Node's error. */
+/** Deletes files of databases that nothing refers to any more. @throws Node's error. */
 export function removeDatabases(directory: DataDirectory, { databases }: OldRecords): void {
   for (const { name } of databases) {
     try {

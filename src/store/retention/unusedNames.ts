@@ -1,39 +1,51 @@
 import type { Database } from 'better-sqlite3';
 import { sessionCounter } from '../layout/sessionCounter.ts';
-import { STEP_ROWS } from './pacedSteps.ts';
+import type { Step } from './steps.ts';
 
 /** Above this many origins a prune looks for unused ones: a venue of thirty courts has 150. */
-export const ORIGINS_BEFORE_PRUNE = 500;
-/** Seqs that one query looks at, and keys of deleted sessions that one transaction deletes: half a millisecond each. */
-const UNUSED_READ_SEQS = 2_000;
-const UNUSED_STEP_KEYS = 250;
+const ORIGINS_KEPT = 500;
+/** Events that one query looks at: half a millisecond. */
+const LOOK_ROWS = 2_000;
+/** Keys that a step passes by: those of a session lie side by side. Fewer would never end beside cameras that add keys as fast. */
+const STEP_KEYS = 1_000;
 
 /**
- * Finds names that no event uses any more: a camera that puts a timestamp into `source` or `session_id` would
- * fill the file with them. The writer caches the ids of names, and must forget them after each step
- * (nameInterner.ts); no id is assigned twice (schema.ts).
- * @param originsBeforePrune where there are no more origins than this, none is deleted.
- * @yields steps that delete some of them, to be called in a transaction. Undefined
- * after a read that found nothing to delete.
+ * Keys of deleted events, which are deleted after the events because they are in the order of their hash: each would change a page of
+ * its own. A key without an event is replaced if the event comes again.
+ * @param sessions that have lost events. Of an interrupted prune, keys stay until the session loses events again or has none.
+ * @yields steps that delete keys.
  */
-export function* unusedNames(
-  db: Database,
-  originsBeforePrune = ORIGINS_BEFORE_PRUNE,
-): Generator<(() => void) | undefined> {
-  yield* emptySessions(db);
-  yield* keysOfNoSession(db);
-  yield* unusedOrigins(db, originsBeforePrune);
+export function* keysWithoutEvent(db: Database, sessions: Iterable<number>): Generator<Step> {
+  const next = db
+    .prepare<unknown[], [Buffer, number]>(`
+      SELECT hash, revision FROM key WHERE session = ? AND (hash, revision) > (?, ?)
+       ORDER BY hash, revision LIMIT 1 OFFSET ${STEP_KEYS - 1}`)
+    .raw();
+  const remove = db.prepare(`
+    DELETE FROM key WHERE session = ? AND (hash, revision) > (?, ?) AND (hash, revision) <= (?, ?)
+       AND seq <= (SELECT up_to_seq FROM pruned) AND NOT EXISTS (SELECT 1 FROM event WHERE seq = key.seq)`);
+  const empty = db.prepare<[], number>('SELECT id FROM session WHERE events = 0').pluck();
+  const end: [Buffer, number] = [Buffer.alloc(32, 0xff), 0];
+  for (const session of new Set([...sessions, ...empty.all()])) {
+    for (let after: [Buffer, number] = [Buffer.alloc(1), -1]; after !== end; ) {
+      const to = next.get(session, ...after) ?? end;
+      const from = after;
+      yield () => void remove.run(session, ...from, ...to);
+      after = to;
+    }
+  }
 }
 
-function* emptySessions(db: Database): Generator<() => void> {
+/** @yields steps that delete sessions without events, after their keys: the writer must forget the ids of names then. */
+export function* emptySessions(db: Database, rows: () => number): Generator<Step> {
   const find = db
-    .prepare<[number], number>(
-      `SELECT id FROM session WHERE events = 0 AND id > ? ORDER BY id LIMIT ${STEP_ROWS}`,
+    .prepare<[number, number], number>(
+      'SELECT id FROM session WHERE events = 0 AND id > ? ORDER BY id LIMIT ?',
     )
     .pluck();
   const remove = db.prepare<[number]>('DELETE FROM session WHERE id = ? AND events = 0');
   const countSessions = sessionCounter(db);
-  for (let ids = find.all(0); ids.length > 0; ids = find.all(ids.at(-1)!)) {
+  for (let ids = find.all(0, rows()); ids.length > 0; ids = find.all(ids.at(-1)!, rows())) {
     yield () => {
       countSessions();
       for (const id of ids) remove.run(id);
@@ -41,53 +53,33 @@ function* emptySessions(db: Database): Generator<() => void> {
   }
 }
 
-function* keysOfNoSession(db: Database): Generator<(() => void) | undefined> {
-  const next = db.prepare<[number], number | null>('SELECT min(session) FROM key WHERE session > ?').pluck();
-  const exists = db.prepare<[number], number>('SELECT 1 FROM session WHERE id = ?').pluck();
-  const remove = db.prepare<[number]>(`
-    DELETE FROM key WHERE (session, hash, revision) IN (
-      SELECT session, hash, revision FROM key WHERE session = ? LIMIT ${UNUSED_STEP_KEYS})`);
-  let looks = 0;
-  for (let session = next.get(0); typeof session === 'number'; session = next.get(session)) {
-    if (++looks % STEP_ROWS === 0) yield undefined;
-    if (exists.get(session) !== undefined) continue;
-    const id = session;
-    let removed = UNUSED_STEP_KEYS;
-    while (removed === UNUSED_STEP_KEYS) {
-      yield () => {
-        removed = remove.run(id).changes;
-      };
-    }
-  }
-}
-
-/** Reads every event, so only where there are more origins than cameras create in years. */
-function* unusedOrigins(db: Database, originsBeforePrune: number): Generator<(() => void) | undefined> {
-  const all = db.prepare<[], number>('SELECT id FROM origin ORDER BY id').pluck().all();
-  if (all.length <= originsBeforePrune) return;
-  const bounds = db.prepare<[], { first: number | null; last: number | null }>(
-    'SELECT (SELECT min(seq) FROM event) AS first, (SELECT max(seq) FROM event) AS last',
-  );
-  const usedBy = db
-    .prepare<[number, number], number>('SELECT DISTINCT origin FROM event WHERE seq > ? AND seq <= ?')
-    .pluck();
-  const used = new Set<number>();
-  let seen = (bounds.get()?.first ?? 1) - 1;
-  /** Marks the origins of some of the events that it has not seen. @returns whether there are more. */
+/**
+ * A camera that puts a timestamp into `source` fills the file with origins that no event uses any more. All events are read, so only
+ * if there are more origins than cameras make in years. No id is given twice (../layout/schema.ts).
+ * @yields steps that delete some: the writer must forget the ids of names then.
+ */
+export function* unusedOrigins(db: Database, rows: () => number, kept = ORIGINS_KEPT): Generator<Step> {
+  const unused = new Set(db.prepare<[], number>('SELECT id FROM origin').pluck().all());
+  if (unused.size <= kept) return;
+  const look = db.prepare<[number], { last: number | null; used: string }>(`
+    SELECT max(seq) AS last, json_group_array(DISTINCT origin) AS used
+      FROM (SELECT seq, origin FROM event WHERE seq > ? ORDER BY seq LIMIT ${LOOK_ROWS})`);
+  let seen = 0;
+  /** Looks at some events that it has not seen. @returns whether there may be more. */
   const scan = () => {
-    const last = bounds.get()?.last ?? 0;
-    const upTo = Math.min(seen + UNUSED_READ_SEQS, last);
-    for (const origin of usedBy.all(seen, upTo)) used.add(origin);
-    seen = Math.max(seen, upTo);
-    return seen < last;
+    const { last, used } = look.get(seen)!;
+    for (const origin of JSON.parse(used)) unused.delete(origin);
+    seen = last ?? seen;
+    return last !== null;
   };
+  while (scan()) yield undefined;
   const remove = db.prepare<[number]>('DELETE FROM origin WHERE id = ?');
-  for (let at = 0; at < all.length; at += STEP_ROWS) {
-    while (scan()) yield undefined;
+  for (const ids = [...unused]; ids.length > 0; ) {
+    const some = ids.splice(0, rows());
     yield () => {
-      // Again, now that no event can come in between.
+      // Now that no event can come in between.
       while (scan());
-      for (const id of all.slice(at, at + STEP_ROWS)) if (!used.has(id)) remove.run(id);
+      for (const id of some) if (unused.has(id)) remove.run(id);
     };
   }
 }

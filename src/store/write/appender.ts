@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
 import { readErasures } from '../erasure/ledger.ts';
-import { ErasedNames, Redactor } from '../erasure/redactor.ts';
+import { Redactor } from '../erasure/redactor.ts';
 import { LAST_GIVEN_SEQ } from '../layout/epochs.ts';
 import { keyHash } from '../layout/keyHash.ts';
 import { Arbiter, type CameraNames, isSameEvent, otherCamera } from './arbiter.ts';
@@ -73,7 +73,7 @@ export class Appender {
     db.pragma('temp_store = MEMORY');
     this.#db = db;
     this.#names = new NameInterner(db);
-    this.#redactor = new Redactor(readErasures(db), new ErasedNames(db, false));
+    this.#redactor = new Redactor(readErasures(db));
     this.keys = new EventKeys(db, keyLimits);
     this.#counters = new SessionCounters(db);
     this.#arbiter = new Arbiter(db);
@@ -157,7 +157,7 @@ export class Appender {
   #candidate(sent: CourtEvent, receivedMs: number, counts: Candidate['counts']): Candidate {
     const { eventId, revision } = sent;
     const session = this.#names.sessionId(sent.sessionId);
-    const event = this.#redactor.redact(sent, session);
+    const event = this.#redactor.redact(sent);
     const { id: origin, checksum: originChecksum } = this.#names.origin(event);
     const hash = keyHash(eventId);
     return {

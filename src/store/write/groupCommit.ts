@@ -166,14 +166,13 @@ export class GroupCommit {
   /**
    * Commits a step of retention, without an fsync: what a power failure undoes, the next prune does again.
    * Call it outside of a turn: this thread is between two groups then.
-   * @param isScattered whether it changes pages all over the file.
    * @throws {SqliteError} where it was rolled back. After a fatal one every request is refused.
    * @throws {Problem} 503 where nothing is written any more.
    */
-  step(work: () => void, isScattered = false): void {
+  step(work: () => void): void {
     this.#orFail(() => unsynced(this.#db, () => this.#commitAside.immediate(work)));
     // On a full disk no request waits, and the WAL gives its space back at once.
-    this.checkpoints.scatter(isScattered && !this.full.isRefusing);
+    this.checkpoints.scatter(!this.full.isRefusing);
     this.maintain();
   }
 

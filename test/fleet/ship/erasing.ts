@@ -45,7 +45,7 @@ export class ErasingBox {
     const redactor = new Redactor([erasureOf(ERASED_ANNA)]);
     this.lines = this.lines.map((line) => {
       const { event, seq, receivedMs } = decodeLines([line])[0]!;
-      return arrivalToJson({ ...redactor.redact(event, event.sessionId), seq, receivedMs });
+      return arrivalToJson({ ...redactor.redact(event), seq, receivedMs });
     });
     this.erasures = [ERASED_ANNA];
   }

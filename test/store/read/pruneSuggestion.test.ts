@@ -23,16 +23,6 @@ t.test('the oldest age that frees a quarter or more, and about as much as it fre
   const bytes = (db.pragma('page_count', { simple: true }) as number) * 4096;
   const part = (size: number) => size / bytes;
   t.ok(Math.abs(part(found.bytes) - old / of) < 0.1, `${part(found.bytes)} for ${old / of}`);
-  t.ok(Math.abs(found.positionBytes / found.bytes - 0.8) < 0.2, `${found.positionBytes} of ${found.bytes}`);
-  t.end();
-});
-
-t.test('on a box that is a day old an age of hours; what came just now is nothing to delete', (t) => {
-  const { db } = scratch(t);
-  let nowMs = NOW - DAY_MS;
-  const committer = new Committer(db, () => nowMs);
-  for (let hour = 0; hour < 24; hour++, nowMs += 3_600_000) committer.append(...court(...events(20)));
-  t.equal(suggestPrune(db, NOW)?.olderThan, '12h');
-  t.equal(suggestPrune(db, NOW - DAY_MS), undefined);
+  t.equal(suggestPrune(db, NOW - 40 * DAY_MS), undefined, 'what came just now is nothing to delete');
   t.end();
 });

@@ -1,11 +1,6 @@
-import fs from 'node:fs';
-import path from 'node:path';
-import Database from 'better-sqlite3';
 import t from 'tap';
 import { sessionId } from '../../../src/store/read/sessions.ts';
-import { PacedSteps } from '../../../src/store/retention/pacedSteps.ts';
 import { countExpired, pruneEvents } from '../../../src/store/retention/prune.ts';
-import { stopClock } from '../../harness/clock.ts';
 import { event, events } from '../../harness/events.ts';
 import { Committer, court, keyState, scratch } from '../../harness/scratchStore.ts';
 
@@ -97,22 +92,6 @@ t.test('and sweeps all of them, where it deletes earlier events', async (t) => {
   t.match(keyState(db), { events: 1, moved: 1, unknown: 0, astray: 0 });
 });
 
-t.test('a step that found the database locked is repeated whole', async (t) => {
-  // A step ends when its time is over.
-  stopClock(t);
-  const { db } = scratch(t);
-  const steps = new PacedSteps(db, new Committer(db).steps, () => {});
-  const done: number[] = [];
-  let attempts = 0;
-  await steps.runAll([1, 2, 3, 4, 5], 2, (items) => {
-    const some = [...items];
-    if (++attempts === 2) throw new Database.SqliteError('locked', 'SQLITE_BUSY');
-    return () => void done.push(...some);
-  });
-  t.strictSame(done, [1, 2, 3, 4, 5]);
-  t.equal(attempts, 4, 'two items a step');
-});
-
 t.test('what arrives in the pause after its session has gone makes the session again', async (t) => {
   const { db } = scratch(t);
   const committer = new Committer(db);
@@ -129,60 +108,40 @@ t.test('what arrives in the pause after its session has gone makes the session a
   t.strictSame(sessions.all(), [sent!.sessionId]);
 });
 
-t.test('what changes pages all over the file is told apart from what frees neighbours', async (t) => {
-  const day = 24 * 3600 * 1000;
-  const now = Date.now();
-  for (const [selection, expected] of [
-    [
-      { beforeMs: now + day, nowMs: now + day },
-      { events: false, keys: false, pages: true },
-    ],
-    [
-      { beforeMs: now, nowMs: now + day },
-      { events: false, keys: true, pages: true },
-    ],
-    [
-      { ...POSITIONS, nowMs: now + 1e10 },
-      { events: true, keys: true, pages: true },
-    ],
-  ] as const) {
-    const { db } = scratch(t);
-    let clock = now - day;
-    const committer = new Committer(db, () => clock);
-    committer.append(...court(...events(300, { type: 'PLAYER_POSITION' })));
-    clock = now;
-    committer.append(...court(...events(300, { type: 'BALL_HIT' })));
-    committer.sealAll();
-    const left = (table: string) => db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get()!;
-    const said: Record<string, unknown> = {};
-    const step = (work: () => void, isScattered?: boolean) => {
-      const before = { events: left('event'), keys: left('key') };
-      committer.steps.step(work);
-      if (left('event') < before.events) said.events = isScattered;
-      else if (left('key') < before.keys) said.keys = isScattered;
-      else said.pages = isScattered;
-    };
-    await pruneEvents({ db, writer: { ...committer.steps, step }, on: () => {} }, selection);
-    t.strictSame(said, expected);
-  }
-});
-
-t.test('everything is given back, and numbering goes on', async (t) => {
-  const { folder, db } = scratch(t);
-  const pages = () => db.pragma('page_count', { simple: true }) as number;
-  const empty = pages();
+t.test('the file does not shrink: its free pages are used again, and numbering goes on', async (t) => {
+  const { db } = scratch(t);
+  const pragma = (name: string) => db.pragma(name, { simple: true }) as number;
   const committer = new Committer(db);
   committer.append(...court(...events(2_000), event({ note: 'x'.repeat(1_000_000) })));
   committer.sealAll();
-  t.ok(pages() > empty + 300);
-  db.pragma('wal_checkpoint(TRUNCATE)');
+  const pages = pragma('page_count');
   const { bytes } = await committer.prune(ALL);
-  t.ok(bytes > 300 * 4096);
-  t.equal(db.pragma('freelist_count', { simple: true }), 0);
-  t.ok(pages() <= empty + 2, `${pages()} pages, ${empty} at first`);
-  t.equal(fs.statSync(path.join(folder, 'courtd.db')).size, 4096 * pages(), 'and the file is as small');
-  committer.append(...court(event()));
-  t.equal(db.prepare('SELECT max(seq) FROM event').pluck().get(), 2_002);
+  t.equal(pragma('page_count'), pages);
+  t.ok(pragma('freelist_count') > 300);
+  t.equal(bytes, 4_096 * pragma('freelist_count'));
+  committer.append(...court(...events(1_000)));
+  t.equal(pragma('page_count'), pages);
+  t.equal(db.prepare('SELECT max(seq) FROM event').pluck().get(), 3_001);
+});
+
+t.test('a session goes whole, whatever its age, and no other', async (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  const [one, other] = ['one', 'other'].map((session_id) => events(300, { session_id })) as [
+    object[],
+    object[],
+  ];
+  const mixed = one.flatMap((event, i) => [event, other[i]!]) as ReturnType<typeof events>;
+  committer.append(...court(...mixed.slice(0, 400)));
+  committer.sealAll();
+  committer.append(...court(...mixed.slice(400)));
+  const which = { beforeMs: Date.now(), nowMs: Date.now(), session: 'one' };
+  t.match(countExpired(db, which), { events: 300, sessions: 1, of: 600 });
+  t.match(await committer.prune(which), { events: 300, sessions: 1 });
+  t.strictSame(db.prepare('SELECT name FROM session').pluck().all(), ['other']);
+  t.match(keyState(db), { events: 300, moved: 200, recent: 100, unknown: 0, astray: 0 });
+  t.match(committer.append(...court(...mixed)), { accepted: 300, duplicates: 300 });
+  await t.rejects(committer.prune({ ...which, session: 'none' }), /There is no session/);
 });
 
 t.test('what is not shipped stays until the hold is over', async (t) => {

@@ -1,9 +1,11 @@
 import type { Database } from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { eventRemoval } from '../../../src/store/retention/prune.ts';
-import { unusedNames } from '../../../src/store/retention/unusedNames.ts';
+import { emptySessions, keysWithoutEvent, unusedOrigins } from '../../../src/store/retention/unusedNames.ts';
 import { event } from '../../harness/events.ts';
 import { Committer, court, scratch, stepsOf } from '../../harness/scratchStore.ts';
+
+const ROWS = () => 100;
 
 /** Names and keys that no event uses, and a daemon that uses them again in between. With a whole prune: unusedNames.proof.ts. */
 
@@ -25,7 +27,7 @@ t.test('a session that gets an event after it was found empty stays', (t) => {
   const [one, other] = [event({ session_id: 'one' }), event({ session_id: 'other' })];
   committer.append(...court(one, other));
   for (const seq of [1, 2]) remove(db, seq);
-  const [step] = unusedNames(db);
+  const [step] = emptySessions(db, ROWS);
   committer.append(...court(event({ session_id: 'other' })));
   step?.();
   t.strictSame(ids('session'), [2]);
@@ -39,8 +41,8 @@ t.test(
     const sources = ['first', 'unused', 'used again'].map((source) => event({ source }));
     committer.append(...court(...sources));
     for (const seq of [2, 3]) remove(db, seq);
-    t.strictSame([...unusedNames(db, 3)], [], 'few are left as they are');
-    const steps = unusedNames(db, 2);
+    t.strictSame([...unusedOrigins(db, ROWS, 3)], [], 'few are left as they are');
+    const steps = stepsOf(unusedOrigins(db, ROWS, 2));
     const { value: step } = steps.next();
     committer.append(...court(event({ source: 'used again' })));
     step?.();
@@ -55,14 +57,17 @@ t.test('of more than one step can take, all go', (t) => {
   committer.append(...court(event()));
   committer.sealAll();
   db.exec(`
+    UPDATE pruned SET up_to_seq = 9999;
     WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 5010)
-      INSERT INTO key SELECT 1000 + i / 4000, CAST(i AS BLOB), 0, i FROM n;
+      INSERT INTO key SELECT 10 + i / 4000, CAST(i AS BLOB), 0, i FROM n;
     WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 510)
       INSERT INTO session (id, name) SELECT i, 'empty ' || i FROM n`);
   let steps = 0;
-  for (const step of stepsOf(unusedNames(db))) {
-    step();
-    steps++;
+  for (const names of [keysWithoutEvent(db, []), emptySessions(db, ROWS)]) {
+    for (const step of stepsOf(names)) {
+      step();
+      steps++;
+    }
   }
   t.ok(steps > 5, `${steps} steps`);
   t.strictSame(ids('session'), [1]);

@@ -260,22 +260,19 @@ t.test('after a failed sync the log is not checkpointed any more: it may not be 
   t.equal(bytes(), before);
 });
 
-t.test(
-  'a step that changes pages all over the file leaves them to a worker thread, and no other does',
-  async (t) => {
-    const { db, writer } = makeWriter(t);
-    const bytes = () => fs.statSync(`${db.name}-wal`).size;
-    const isLeft = (isScattered?: boolean) => {
-      writer.step(() => fillWal(db, 300), isScattered);
-      writer.checkpoints.truncate();
-      return bytes() > 0;
-    };
-    t.strictSame([isLeft(), isLeft(true), isLeft()], [false, true, false]);
-    writer.full.hold(true);
-    t.equal(isLeft(true), false, 'on a full disk the WAL gives its space back at once');
-    await writer.close();
-  },
-);
+t.test('a step leaves its pages to a worker thread', async (t) => {
+  const { db, writer } = makeWriter(t);
+  const bytes = () => fs.statSync(`${db.name}-wal`).size;
+  const isLeft = () => {
+    writer.step(() => fillWal(db, 300));
+    writer.checkpoints.truncate();
+    return bytes() > 0;
+  };
+  t.equal(isLeft(), true);
+  writer.full.hold(true);
+  t.equal(isLeft(), false, 'on a full disk the WAL gives its space back at once');
+  await writer.close();
+});
 
 t.test(
   'where commits are no longer synced after a step of a prune, nothing is stored any more',

@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from 'better-sqlite3';
+import { DataDirectory } from '../../base/dataDirectory.ts';
+import { RESERVE_BYTES } from '../../base/limits.ts';
+import { fillReserve, freeBytes, releaseReserve } from '../directory/diskReserve.ts';
+import { failureKind } from '../sqlite/errors.ts';
+import type { WalState } from '../wal/checkpointer.ts';
+
+/** Rows that a transaction changes, and the pause after it: while requests come, and while none do. */
+const BESIDE = { rows: 50, pauseMs: 25 } as const;
+const ALONE = { rows: 1_000, pauseMs: 1 } as const;
+/** Attempts at one transaction, and the pause between two: on a locked database, and on a full disk. */
+const BUSY = { attempts: 1_000, pauseMs: 5 } as const;
+const FULL = { attempts: 4, pauseMs: 100 } as const;
+/** Frames in the WAL at which the steps wait until all of them are copied, which a reader may prevent: 16 MiB. */
+const WAL_FRAMES_MAX = 4_000;
+/** A checkpoint of the writer may be running: what takes more waits than this is a reader. */
+const OWN_WAITS = 10;
+const READER_WAIT_MS = 100;
+/** Free pages from which a full disk gets some back before the end, and how many a transaction moves: fewer bytes than the reserve. */
+const GIVE_BACK_PAGES = { least: 4_096, step: 250 } as const;
+
+/** The writer of events, which commits the steps between its groups (../write/groupCommit.ts). */
+export interface StepWriter {
+  /** Commits a step. @throws {SqliteError} if it was rolled back. */
+  step(work: () => void): void;
+  /** Whether requests have come within the last second. */
+  readonly isServing: boolean;
+  /** Forgets the ids of names: some have been deleted. */
+  forgetNames(): void;
+  /** The ledger of erasures has changed: what comes is compared with it. */
+  readErasures(): void;
+  /** Runs the checkpoint that is due. */
+  maintain(): void;
+  /** @returns once few frames of the WAL are left to copy, so that truncating it is short. */
+  walCopied(): Promise<void>;
+  /** Truncates the WAL, unless a reader needs it or the disk has no room even for that. */
+  truncateWal(): void;
+  /** Rejects events, as on a full disk, or accepts them again: what a prune frees is for its own commits. */
+  holdForPrune(isHeld: boolean): void;
+}
+
+/** A transaction, which may be repeated; undefined after a read that found nothing to change. */
+export type Step = (() => void) | undefined;
+
+/** Runs the short transactions of a prune or an erasure beside ingest: with pauses, behind long readers, and on a full disk. */
+export class Steps {
+  readonly #db: Database;
+  readonly #directory: DataDirectory;
+  readonly #writer: StepWriter;
+  readonly #onWait: () => void;
+  readonly #signal: AbortSignal | undefined;
+  #isDiskFull = false;
+
+  /**
+   * @param onWait called repeatedly while the steps wait for another program that keeps reading.
+   * @param signal ends them at their next pause.
+   */
+  constructor(db: Database, writer: StepWriter, onWait: () => void, signal?: AbortSignal) {
+    this.#db = db;
+    this.#directory = DataDirectory.of(db.name);
+    this.#writer = writer;
+    this.#onWait = onWait;
+    this.#signal = signal;
+  }
+
+  /** How many rows a step may change. */
+  readonly rows = () => this.#pace.rows;
+
+  get #pace() {
+    return this.#writer.isServing ? BESIDE : ALONE;
+  }
+
+  /**
+   * Commits what a generator yields, with a pause after each.
+   * @throws {SqliteError} after the last attempt, and an AbortError.
+   */
+  async run(steps: Iterable<Step>): Promise<void> {
+    for (const step of steps) {
+      if (step !== undefined) {
+        await this.#waitForReaders();
+        await this.#commit(step);
+        await this.giveBack(GIVE_BACK_PAGES.least);
+      }
+      await this.#sleep(this.#pace.pauseMs);
+    }
+  }
+
+  /** On a full disk, returns free pages to the file system until the reserve is whole again, with as much room beside it. */
+  async giveBack(least = 1): Promise<void> {
+    const freePages = () => this.#db.pragma('freelist_count', { simple: true }) as number;
+    if (!this.#isDiskFull || freePages() < least) return;
+    while (this.#isDiskFull && freePages() > 0) {
+      // Not `simple`: the pragma returns a row for each page.
+      await this.#commit(() => void this.#db.pragma(`incremental_vacuum(${GIVE_BACK_PAGES.step})`));
+      this.#writer.truncateWal();
+      if (freeBytes(this.#directory) >= 2 * RESERVE_BYTES && fillReserve(this.#directory))
+        this.#setDiskFull(false);
+    }
+  }
+
+  /** Call it at the end, also after a failure: as long as the WAL has what was deleted, the reserve cannot be whole. */
+  end(): void {
+    if (!this.#isDiskFull) return;
+    this.#writer.truncateWal();
+    fillReserve(this.#directory);
+    this.#setDiskFull(false);
+  }
+
+  async #commit(step: () => void): Promise<void> {
+    for (let [busy, full] = [1, 1]; ; ) {
+      try {
+        return this.#writer.step(step);
+      } catch (error) {
+        const kind = failureKind(error);
+        if (kind === 'busy' && busy++ < BUSY.attempts) await this.#sleep(BUSY.pauseMs);
+        else if (kind === 'full' && full++ < FULL.attempts) {
+          if (!this.#isDiskFull) this.#setDiskFull(true);
+          releaseReserve(this.#directory);
+          this.#writer.truncateWal();
+          // A reader may have kept the WAL from being truncated just now.
+          await this.#sleep(FULL.pauseMs);
+        } else throw error;
+      }
+    }
+  }
+
+  #setDiskFull(isFull: boolean): void {
+    this.#isDiskFull = isFull;
+    this.#writer.holdForPrune(isFull);
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return sleep(ms, undefined, { signal: this.#signal });
+  }
+
+  /** While a reader stays open, the WAL grows with each step until events are rejected. So the steps wait instead. */
+  async #waitForReaders(): Promise<void> {
+    const isLong = () => {
+      const [{ log, checkpointed }] = this.#db.pragma('wal_checkpoint(NOOP)') as [WalState];
+      return log >= WAL_FRAMES_MAX && checkpointed < log;
+    };
+    for (let waits = 0; isLong(); waits++) {
+      if (waits >= OWN_WAITS) this.#onWait();
+      this.#writer.maintain();
+      await this.#sleep(READER_WAIT_MS);
+    }
+  }
+}
