@@ -266,9 +266,9 @@ const CEILINGS = [
   { part: 'session', ceiling: 2_730, final: 2_400 },
   { part: 'fleet', ceiling: 3_994, final: 1_500 },
   { part: 'vendor', ceiling: 1_816, final: 1_400 },
-  { part: 'test', ceiling: 43_118, final: 26_000 },
+  { part: 'test', ceiling: 43_100, final: 26_000 },
   { part: 'scripts', ceiling: 2_644, final: 3_000 },
-  { part: 'words', ceiling: 35_443, final: 25_000 },
+  { part: 'words', ceiling: 29_537, final: 25_000 },
 ];
 
 /** @returns the paths of the files below a folder of the project whose name matches, without what npm installs. */

@@ -14,6 +14,7 @@ import {
   blocks,
   OPERATOR_GUIDE,
   ROOT,
+  tableBelow,
   textOf,
   VENDOR_GUIDE,
 } from '../harness/documents.ts';
@@ -124,24 +125,24 @@ for (const [document, heading, rows] of TABLES) {
   });
 }
 
-t.test('the documents name every variable of a unit, every type of event and every package', async (t) => {
-  const units = fs.readdirSync(path.join(ROOT, 'systemd')).filter((name) => name.endsWith('.service'));
-  const guides = textOf(OPERATOR_GUIDE) + textOf('systemd/FLEET.md');
-  for (const unit of units) {
-    const text = fs.readFileSync(path.join(ROOT, 'systemd', unit), 'utf8');
-    for (const [name] of text.matchAll(/COURTD_[A-Z_]+/g))
-      t.ok(guides.includes(code(name)), `${unit}: ${name}`);
-  }
-  t.ok(
-    textOf(VENDOR_GUIDE).includes(
-      EVENT_TYPES.map(code)
-        .join(', ')
-        .replace(/, (`\w+`)$/, ' or $1'),
-    ),
-  );
-  for (const name of Object.keys(manifest.devDependencies))
-    t.ok(name.startsWith('@types/') || textOf(ARCHITECTURE).includes(code(name)), name);
-});
+t.test(
+  'the documents name every variable of a unit, every type and package, and no message that is not logged',
+  async (t) => {
+    const units = fs.readdirSync(path.join(ROOT, 'systemd')).filter((name) => name.endsWith('.service'));
+    const guides = textOf(OPERATOR_GUIDE) + textOf('systemd/FLEET.md');
+    for (const unit of units) {
+      const text = fs.readFileSync(path.join(ROOT, 'systemd', unit), 'utf8');
+      for (const [name] of text.matchAll(/COURTD_[A-Z_]+/g))
+        t.ok(guides.includes(code(name)), `${unit}: ${name}`);
+    }
+    const sources = fs.globSync('src/**/*.ts', { cwd: ROOT }).map(textOf).join('');
+    for (const [message] of tableBelow(OPERATOR_GUIDE, '### Messages'))
+      t.ok(sources.includes(message!.replace(/ ?…|`/g, '')), message!);
+    for (const type of EVENT_TYPES) t.ok(textOf(VENDOR_GUIDE).includes(code(type)), type);
+    for (const name of Object.keys(manifest.devDependencies))
+      t.ok(name.startsWith('@types/') || textOf(ARCHITECTURE).includes(code(name)), name);
+  },
+);
 
 t.test('the error of a batch in the guide is the error that is answered', async (t) => {
   const daemon = await Daemon.start(t);
