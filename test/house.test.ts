@@ -268,7 +268,7 @@ const CEILINGS = [
   { part: 'vendor', ceiling: 1_816, final: 1_400 },
   { part: 'test', ceiling: 43_100, final: 26_000 },
   { part: 'scripts', ceiling: 2_644, final: 3_000 },
-  { part: 'words', ceiling: 29_537, final: 25_000 },
+  { part: 'words', ceiling: 26_906, final: 25_000 },
 ];
 
 /** @returns the paths of the files below a folder of the project whose name matches, without what npm installs. */
