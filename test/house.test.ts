@@ -262,7 +262,7 @@ const CEILINGS = [
   { part: 'store', ceiling: 9_247, final: 5_300 },
   { part: 'http host', ceiling: 2_483, final: 1_850 },
   { part: 'health telemetry control metrics', ceiling: 3_376, final: 2_500 },
-  { part: 'cli', ceiling: 4_195, final: 3_500 },
+  { part: 'cli', ceiling: 4_159, final: 3_500 },
   { part: 'session', ceiling: 2_730, final: 2_400 },
   { part: 'fleet', ceiling: 3_994, final: 1_500 },
   { part: 'vendor', ceiling: 1_816, final: 1_400 },

@@ -89,7 +89,7 @@ t.test(
     const kept = /The replaced database is kept as (.*): remove it/.exec(stderr)?.[1] ?? '';
     t.match(
       stderr,
-      /^Restored .*backup\.db: 72 events of 2 sessions, the newest received at 20[^\n]+Z\.\nThe tokens are those of the backup: /,
+      /^The replaced [^\n]+\nRestored .*backup\.db: 72 events of 2 sessions, the newest received at 20[^\n]+Z\.\n/,
     );
     t.strictSame(await answers(daemon.data), answered);
     t.ok(fs.readFileSync(file).equals(bytes), 'the backup is as it was');

@@ -56,8 +56,6 @@ export class ArrivalReader {
   readonly #first: Statement<[number], number>;
   readonly #newest: Statement<[], number>;
   readonly #rows: Statement<[Bounds], ArrivalRow>;
-  readonly #range: Statement<[number, number], ArrivalRow>;
-  readonly #row: Statement<[number], ArrivalRow>;
   readonly #latest: Statement<[Bounds & ArrivalFilter], number>;
   readonly #lastGiven: Statement<[], number>;
   readonly #pruned: Statement<[], number>;
@@ -75,15 +73,6 @@ export class ArrivalReader {
       .prepare<[Bounds], ArrivalRow>(
         `SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE ${between} ORDER BY e.seq LIMIT @limit`,
       )
-      .raw();
-    // Without a look at what is before or behind, which may be damaged.
-    this.#range = db
-      .prepare<[number, number], ArrivalRow>(
-        `SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE e.seq BETWEEN ? AND ? ORDER BY e.seq`,
-      )
-      .raw();
-    this.#row = db
-      .prepare<[number], ArrivalRow>(`SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE e.seq = ?`)
       .raw();
     this.#latest = number(
       `SELECT e.seq FROM event e WHERE ${between}${conditionsOf(filter)} ORDER BY e.seq DESC LIMIT @limit`,
@@ -112,36 +101,6 @@ export class ArrivalReader {
   /** @see ArrivalChunk.prunedSeq */
   get prunedSeq(): number {
     return this.#pruned.get() ?? 0;
-  }
-
-  /**
-   * For a damaged database: nothing else is read.
-   * @returns the intact events of these seqs, fewer where they are large, the seq up to which they are all there, and how many of
-   * them do not match their checksum.
-   * @throws where one of them, or its neighbour, cannot be read.
-   */
-  between(from: number, to: number): Pick<ArrivalChunk, 'events' | 'upTo'> & { readonly damaged: number } {
-    const events: DecodedEvent[] = [];
-    const damage = new Damage();
-    let bytes = 0;
-    for (const row of this.#range.all(from, to)) {
-      if (bytes > READ_CHUNK_BYTES) return { events, upTo: row[0] - 1, damaged: damage.events };
-      const event = this.#decoder.event(row, damage);
-      if (event === undefined) continue;
-      events.push(event);
-      bytes += event.payload.length + (event.extra?.length ?? 0);
-    }
-    return { events, upTo: to, damaged: damage.events };
-  }
-
-  /** @returns the event with this seq; undefined where there is none. @throws where it cannot be read, or is damaged. */
-  one(seq: number): DecodedEvent | undefined {
-    const row = this.#row.get(seq);
-    if (row === undefined) return undefined;
-    const damage = new Damage();
-    const event = this.#decoder.event(row, damage);
-    damage.assertNone();
-    return event;
   }
 
   /**
