@@ -36,7 +36,7 @@ const slowHeaders: Attack = (target, tally) => {
   return new Crowd(target, tally, { size: 1_000, addresses: addresses(8) }, { open }).gather();
 };
 
-/** Most of a body at once, then a few bytes now and then: small bodies, and every eighth a large one. */
+/** As many as leave room for the cameras, all with a token: most of a body at once, then a few bytes now and then: small bodies, and every eighth a large one. */
 const slowBodies: Attack = (target, tally) => {
   const open = ({ socket }: Wire, index: number) => {
     const announced = index % 8 === 0 ? 8_000 * KIB : 63 * KIB;
@@ -45,7 +45,7 @@ const slowBodies: Attack = (target, tally) => {
     const timer = setInterval(() => socket.write('  '), 500);
     socket.once('close', () => clearInterval(timer));
   };
-  return new Crowd(target, tally, { size: 2_000, addresses: addresses(8) }, { open }).gather();
+  return new Crowd(target, tally, { size: 1_500, addresses: addresses(8) }, { open }).gather();
 };
 
 /** They go away in the middle of a body, in one of three ways. */

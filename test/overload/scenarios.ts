@@ -18,7 +18,7 @@ interface Scenario {
 const TABLE: Readonly<Record<string, Scenario>> = {
   idle: { title: '2,000 idle connections' },
   'slow-headers': { title: '1,000 with slow headers' },
-  'slow-bodies': { title: '2,000 with slow bodies' },
+  'slow-bodies': { title: '1,500 with slow bodies' },
   vanishing: { title: 'senders that vanish' },
   'large-numbers': { title: '200 x 6 MiB of numbers' },
   'large-digits': { title: '200 x 6 MiB of long numbers' },
