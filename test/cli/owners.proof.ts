@@ -340,25 +340,6 @@ t.test(
 );
 
 t.test(
-  'a directory whose owner is not in its group: a member is refused, root is not',
-  { skip: skip || (!/^daemon:[^:]*:1:1:/m.test(fs.readFileSync('/etc/passwd', 'utf8')) && 'no user daemon') },
-  async (t) => {
-    const data = temporaryFolder(t);
-    fs.chownSync(data, 1, GROUP);
-    fs.chmodSync(data, 0o2770);
-    const { status, stderr } = await as('member', 'token', 'rotate', '--data', data);
-    t.equal(status, 1);
-    t.match(
-      stderr,
-      /^courtd: The daemon could not open the files that you create in \S+, because the owner of the directory is not in its group: /,
-    );
-    t.strictSame(fs.readdirSync(data), []);
-    t.match(await as('root', 'token', 'rotate', '--data', data), { status: 0 });
-    for (const name of fs.readdirSync(data)) t.equal(fs.statSync(path.join(data, name)).uid, 1, name);
-  },
-);
-
-t.test(
   'a file that the daemon cannot open: who, how to fix it, and that this fixes it',
   { skip },
   async (t) => {

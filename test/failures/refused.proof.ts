@@ -139,20 +139,6 @@ t.test('a database of another user, or one that cannot be written, is named', as
   }
 });
 
-t.test('who it is closed to is told how to join its group', asOther, async (t) => {
-  const data = path.join(temporaryFolder(t), 'data');
-  fs.chmodSync(path.dirname(data), 0o755);
-  await run(BIN, ['token', 'rotate', '--data', data]);
-  const users = /^users:[^:]*:(\d+):/m.exec(fs.readFileSync('/etc/group', 'utf8'))![1];
-  fs.chownSync(data, 0, Number(users));
-  const { stderr } = await run(BIN, ['token', 'list', '--data', data], {
-    uid: NOBODY,
-    gid: NOBODY,
-    cwd: '/',
-  });
-  t.match(stderr, / use sudo, or join its group \("sudo usermod -aG users nobody", then log in again\)\.\n$/);
-});
-
 t.test('what root has made beside the database does not matter', asOther, async (t) => {
   const data = path.join(temporaryFolder(t), 'data');
   fs.chmodSync(path.dirname(data), 0o755);

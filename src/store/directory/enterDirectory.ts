@@ -2,7 +2,6 @@ import fs from 'node:fs';
 import { type DataDirectory, SETGID } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { isSharedByRoot } from '../../base/processIdentity.ts';
-import { isMember } from './permissionHint.ts';
 
 /**
  * Call it before anything else in a data directory, and after root has become its owner (processIdentity.ts): nothing is
@@ -57,16 +56,9 @@ function refuseInaccessible(directory: DataDirectory): void {
 function refuseForeignGroup(directory: DataDirectory, { uid, gid, mode }: fs.Stats): void {
   const own = process.getuid?.();
   if (own === undefined || own === 0 || own === uid || uid === 0) return;
-  if (process.getegid!() !== gid && (mode & SETGID) === 0) {
-    throw new OperatorError(
-      `The daemon could not open the files that you create in ${directory}: use sudo, or let new files inherit its group ` +
-        `("sudo chmod g+s ${directory}").`,
-    );
-  }
-  if (!isMember(uid, gid)) {
-    throw new OperatorError(
-      `The daemon could not open the files that you create in ${directory}, because the owner of the directory is not in its ` +
-        `group: use sudo, or give the directory a group of its owner.`,
-    );
-  }
+  if (process.getegid!() === gid || (mode & SETGID) !== 0) return;
+  throw new OperatorError(
+    `The daemon could not open the files that you create in ${directory}: use sudo, or let new files inherit its group ` +
+      `("sudo chmod g+s ${directory}").`,
+  );
 }

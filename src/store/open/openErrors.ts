@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import { isActing } from '../../base/processIdentity.ts';
 import { filesBesideDatabase } from '../directory/newDatabase.ts';
-import { permissionHint } from '../directory/permissionHint.ts';
 import { sqliteCode } from '../sqlite/errors.ts';
 
 /**
@@ -84,6 +84,15 @@ function hasNoInode(directory: DataDirectory): boolean {
   } catch {
     return false;
   }
+}
+
+/** @param denied the data directory, or a file in it, that this user may not access. @returns what to do about it. */
+function permissionHint(denied: string, directory: DataDirectory): string {
+  if (denied !== directory.path) {
+    return `give it the owner and group of its directory ("sudo chown --reference=${directory} ${denied} && sudo chmod 660 ${denied}")`;
+  }
+  if (!isActing()) return 'use sudo, or join the group that owns it';
+  return `root works there as its owner, user ${process.geteuid?.()}, who needs access to it and to every directory above it`;
 }
 
 type Sentence = (directory: DataDirectory, code: string, denied: string) => string;
