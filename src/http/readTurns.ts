@@ -4,8 +4,11 @@ import type { Readable } from 'node:stream';
 const READS_PER_TURN = 8;
 /** Bytes of a stream after which it is paused. */
 const PAUSE_BYTES = 64 * 1024;
-/** The least that a chunk counts, with the objects that Node makes for it: one read of 64 KiB can hold 11,000 chunks of a byte. */
-const CHUNK_MIN_BYTES = 1_024;
+/**
+ * What a chunk of fewer bytes counts: one read of 64 KiB can hold 11,000 chunks of a byte, and Node makes objects for each. So 4,096 of
+ * them are all that a connection discards.
+ */
+const TINY = { bytes: 16, counts: 16 * 1024 } as const;
 
 /**
  * The paused streams of a server, which are resumed a few in each turn. Two hundred large bodies that arrive at the same time would
@@ -17,7 +20,7 @@ export class ReadTurns {
 
   /** Counts a chunk. Pauses its stream after PAUSE_BYTES, and resumes it in one of the next turns. @returns the bytes that the chunk counts. */
   take(stream: Readable, bytes: number): number {
-    const counted = Math.max(bytes, CHUNK_MIN_BYTES);
+    const counted = bytes < TINY.bytes ? TINY.counts : bytes;
     const taken = (this.#taken.get(stream) ?? 0) + counted;
     this.#taken.set(stream, taken % PAUSE_BYTES);
     if (taken < PAUSE_BYTES) return counted;
