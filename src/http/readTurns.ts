@@ -4,10 +4,7 @@ import type { Readable } from 'node:stream';
 const READS_PER_TURN = 8;
 /** Bytes of a stream after which it is paused. */
 const PAUSE_BYTES = 64 * 1024;
-/**
- * What a chunk of fewer bytes counts: one read of 64 KiB can hold 11,000 chunks of a byte, and Node makes objects for each. So 4,096 of
- * them are all that a connection discards.
- */
+/** What a chunk of fewer bytes counts: one read of 64 KiB can hold 11,000 of them, and Node makes objects for each. */
 const TINY = { bytes: 16, counts: 16 * 1024 } as const;
 
 /**

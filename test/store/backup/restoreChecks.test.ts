@@ -1,11 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { restoreDatabase } from '../../../src/store/backup/restore.ts';
-import { readEpochs } from '../../../src/store/layout/epochs.ts';
-import { MIGRATIONS, migrate, SCHEMA_VERSION } from '../../../src/store/layout/schema.ts';
 import { Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';
@@ -50,33 +48,6 @@ async function startOf(folder: string): Promise<string> {
     return String(error);
   }
 }
-
-t.test('a backup of every layout is restored as one of the present layout, and taken up', async (t) => {
-  for (const layout of MIGRATIONS.keys()) {
-    const backup = path.join(temporaryFolder(t), 'old.db');
-    const old = new Database(backup);
-    old.pragma('auto_vacuum = INCREMENTAL');
-    old.transaction(() => migrate(old, MIGRATIONS.slice(0, layout + 1)))();
-    old.exec('INSERT INTO token (hash, created_ms) VALUES (zeroblob(32), 1)');
-    t.equal(old.pragma('user_version', { simple: true }), layout + 1);
-    old.close();
-    const folder = temporaryFolder(t);
-    t.equal(
-      (await restoreDatabase(new DataDirectory(folder), backup)).epochs.length,
-      2,
-      `layout ${layout + 1}`,
-    );
-    const { on, told } = recorder();
-    const store = await Store.open(new DataDirectory(folder), on);
-    t.match(await store.append(court(event())), { accepted: 1 });
-    await store.close();
-    t.strictSame(told, [], 'there is nothing left to upgrade');
-    const db = new Database(path.join(folder, 'courtd.db'), { readonly: true });
-    t.equal(db.pragma('user_version', { simple: true }), SCHEMA_VERSION);
-    t.equal(readEpochs(db).length, 2);
-    db.close();
-  }
-});
 
 t.test('tables, indexes, triggers and views are those of the layout, or nothing is done', async (t) => {
   const cases: readonly (readonly [string, RegExp])[] = [
