@@ -1,8 +1,8 @@
 import path from 'node:path';
 import t from 'tap';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
+import { requestAnswer } from '../../src/base/httpAnswer.ts';
 import { askBox } from '../../src/control/controlClient.ts';
-import { BoxConnection } from '../../src/vendor/camera/boxConnection.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 
@@ -18,13 +18,13 @@ const daemon = await Daemon.start(t, [
 
 /** @returns the answer to one request, and its body as a value. */
 async function put(sent: unknown) {
-  const local = new BoxConnection(path.join(daemon.data, 'control.sock'));
-  try {
-    const { body, ...answer } = await local.post(Buffer.from(JSON.stringify(sent)));
-    return { ...answer, body: JSON.parse(body) };
-  } finally {
-    local.close();
-  }
+  const text = Buffer.from(JSON.stringify(sent));
+  const headers = { 'Content-Type': 'application/json', 'Content-Length': text.length };
+  const socketPath = path.join(daemon.data, 'control.sock');
+  const options = { socketPath, path: '/v1/events', method: 'POST', headers, agent: false } as const;
+  const answer = await requestAnswer(options, text);
+  const conflicts = Number(answer.headers['courtd-conflicts'] ?? 0);
+  return { status: answer.status, conflicts, body: JSON.parse(answer.body) };
 }
 
 t.test(

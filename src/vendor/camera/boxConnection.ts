@@ -15,18 +15,13 @@ export class BoxConnection {
   readonly #target: object;
   readonly #headers: Readonly<Record<string, string>>;
 
-  /**
-   * @param box its address, such as http://10.0.0.5:4000, or the name of a socket on this machine.
-   * @param token not for such a socket: its mode says who may send.
-   */
-  constructor(box: URL | string, token?: string) {
-    const isLocal = typeof box === 'string';
-    const endpoint = new URL('/v1/events', isLocal ? 'http://localhost' : box);
+  /** @param box its address, such as http://10.0.0.5:4000. */
+  constructor(box: URL, token: string) {
+    const endpoint = new URL('/v1/events', box);
     const { Agent: KeptConnections } = endpoint.protocol === 'https:' ? https : http;
     this.#agent = new KeptConnections({ keepAlive: true, maxSockets: 1 });
-    this.#target = { ...urlToHttpOptions(endpoint), ...(isLocal && { socketPath: box }) };
-    const authorization = token !== undefined && { Authorization: `Bearer ${token}` };
-    this.#headers = { ...authorization, 'Content-Type': 'application/json' };
+    this.#target = urlToHttpOptions(endpoint);
+    this.#headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   }
 
   /** Sends a request once. Never throws: any failure counts as no complete answer (status 0). */
@@ -40,8 +35,7 @@ export class BoxConnection {
     };
     try {
       const { status, headers, body: text } = await requestAnswer(options, body, LIMITS);
-      const conflicts = Number(headers['courtd-conflicts'] ?? 0);
-      return { status, retryAfter: headers['retry-after'] ?? '', body: text, conflicts };
+      return { status, retryAfter: headers['retry-after'] ?? '', body: text };
     } catch {
       return LOST;
     }

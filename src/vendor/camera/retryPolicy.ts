@@ -9,8 +9,6 @@ export interface BoxAnswer {
   /** As it was sent; empty where there was none. */
   readonly retryAfter: string;
   readonly body: string;
-  /** How many of the duplicates have other content than what is stored. */
-  readonly conflicts?: number;
 }
 
 /** `why` is for people: the status, and the box's sentence where there is one. */

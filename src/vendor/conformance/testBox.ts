@@ -2,9 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { gunzipSync } from 'node:zlib';
-import { BODY_BYTES, TOKEN_BYTES, UNAUTHORIZED_RETRY_S } from '../../base/limits.ts';
+import { BODY_BYTES, TOKEN_BYTES } from '../../base/limits.ts';
 import { http } from '../../base/nodeHttp.ts';
+import { INVALID_TOKEN } from '../../http/bearerToken.ts';
+import { gunzip } from '../../http/body.ts';
+import {
+  type BodyEncoding,
+  bodyTooLarge,
+  checkPreconditions,
+  type PreconditionContext,
+} from '../../http/preconditions.ts';
 import { acceptedResponse, problemResponse } from '../../http/response.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { Problem, retryLater } from '../../protocol/errors.ts';
@@ -17,11 +24,15 @@ const RECORDED_MAX = 200_000;
 const TOLD_S = { unauthorized: 3, rate_limited: 2, busy_told: 3 } as const;
 const SLOW_MS = 3_000;
 const ON_PURPOSE = 'courtd conformance does this on purpose';
-const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
+const CAMERA = { client: 'camera', isLocal: false } as const;
 
 /** A box for the cameras that are tested: it validates as the daemon does, stores nothing, injects faults and records. */
 export class TestBox {
   readonly token = randomBytes(TOKEN_BYTES).toString('base64url');
+  readonly #conditions: PreconditionContext = {
+    tokens: { accepts: (token) => token === this.token, whyInvalid: () => 'unknown token' },
+    bodyLimitBytes: BODY_BYTES,
+  };
   readonly #exchanges: Exchange[] = [];
   readonly #plan = new FaultPlan();
   /** The contents of what cameras know to be stored, by key. */
@@ -61,9 +72,11 @@ export class TestBox {
       ...{ events: [], faults: [], named: [] },
     };
     try {
-      requireToken(req, this.token);
-      if (this.#recorded <= RECORDED_MAX) this.#exchanges.push(exchange);
-      const body = await bodyOf(req);
+      // Only what has the right token is recorded.
+      const encoding = checkPreconditions(req, CAMERA, this.#conditions, () => {
+        if (this.#recorded <= RECORDED_MAX) this.#exchanges.push(exchange);
+      });
+      const body = await bodyOf(req, encoding);
       Object.assign(exchange, { bodyMs: Date.now(), digest: digestOf(body) });
       exchange.events = decodeBatch(body).map(sentEvent);
       this.#recorded += 1 + exchange.events.length;
@@ -101,51 +114,17 @@ export class TestBox {
   }
 }
 
-/** @throws {Problem} 401 */
-function requireToken({ headers }: IncomingMessage, token: string): void {
-  if (/^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] === token) return;
-  throw unauthorized(
-    'The token is missing, or is not the one that courtd conformance has printed.',
-    UNAUTHORIZED_RETRY_S,
-  );
-}
-
-/** @returns the body, decompressed. @throws {Problem} for what the daemon does not accept either. */
-async function bodyOf(req: IncomingMessage): Promise<Buffer> {
-  const { url = '', method, headers } = req;
-  if (url.split('?', 1)[0] !== '/v1/events') throw new Problem('not_found', 'The only path is /v1/events.');
-  if (method !== 'POST')
-    throw new Problem('method_not_allowed', 'The only method is POST.', {}, { Allow: 'POST' });
-  if (!JSON_TYPE.test(headers['content-type'] ?? ''))
-    throw new Problem(
-      'unsupported_media_type',
-      'Content-Type must be application/json.',
-      {},
-      { Accept: 'application/json' },
-    );
-  const encoding = (headers['content-encoding'] ?? '').trim().toLowerCase();
-  const isGzip = encoding === 'gzip' || encoding === 'x-gzip';
-  if (!isGzip && encoding !== '' && encoding !== 'identity')
-    throw new Problem(
-      'unsupported_encoding',
-      'Content-Encoding must be gzip, or absent.',
-      {},
-      { 'Accept-Encoding': 'gzip' },
-    );
+/** @returns the body, decompressed. */
+async function bodyOf(req: IncomingMessage, encoding: BodyEncoding): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of req) {
     bytes += chunk.length;
-    if (bytes > BODY_BYTES) throw tooLarge(BODY_BYTES);
+    if (bytes > BODY_BYTES) throw bodyTooLarge(BODY_BYTES);
     chunks.push(chunk);
   }
   const body = Buffer.concat(chunks);
-  if (!isGzip) return body;
-  try {
-    return gunzipSync(body, { maxOutputLength: BODY_BYTES });
-  } catch {
-    throw new Problem('invalid_encoding', `The body is not gzip, or is larger than ${BODY_BYTES} bytes.`);
-  }
+  return encoding === 'gzip' ? gunzip(body, BODY_BYTES) : body;
 }
 
 /** @param body that is valid. @returns what the request is rejected with on purpose; undefined if it is accepted. */
@@ -158,9 +137,14 @@ function refusalOf({ fault, events, named }: Exchange, body: Buffer): Problem | 
     case 'rate_limited':
       return retryLater('rate_limited', `Too many requests: ${ON_PURPOSE}.`, TOLD_S.rate_limited);
     case 'unauthorized':
-      return unauthorized(`The token is rejected for a while: ${ON_PURPOSE}.`, TOLD_S.unauthorized);
+      return new Problem(
+        'unauthorized',
+        `The token is rejected for a while: ${ON_PURPOSE}.`,
+        {},
+        UNAUTHORIZED,
+      );
     case 'too_large':
-      return tooLarge(body.length >> 1);
+      return bodyTooLarge(body.length >> 1);
     case 'unnamed':
       return new Problem('invalid_json', `The body is not JSON, and no event can be named: ${ON_PURPOSE}.`);
     case 'invalid':
@@ -173,16 +157,11 @@ function refusalOf({ fault, events, named }: Exchange, body: Buffer): Problem | 
   }
 }
 
-function unauthorized(sentence: string, seconds: number): Problem {
-  const challenge = 'Bearer realm="courtd", error="invalid_token"';
-  const headers = { 'WWW-Authenticate': challenge, 'Retry-After': `${seconds}`, Connection: 'close' };
-  return new Problem('unauthorized', sentence, {}, headers);
-}
-
-function tooLarge(limit_bytes: number): Problem {
-  const sentence = `The body is larger than ${limit_bytes} bytes: send fewer events in one request.`;
-  return new Problem('body_too_large', sentence, { limit_bytes });
-}
+const UNAUTHORIZED = {
+  'WWW-Authenticate': INVALID_TOKEN,
+  'Retry-After': `${TOLD_S.unauthorized}`,
+  Connection: 'close',
+};
 
 /** As the daemon names the invalid events of a batch, or the faults of a single event. */
 function invalidEvent(isNamed: readonly boolean[], sent: unknown): Problem {

@@ -65,32 +65,33 @@ const REFERENCES = EVENT_TYPES.map((type) => [type, reference(schemaName(type)).
 const COUNT = { type: 'integer', minimum: 0 } as const;
 const count = (description: string) => ({ ...COUNT, description });
 
+/** Of an object without other members. */
+const closed = (properties: Readonly<Record<string, object>>, required = Object.keys(properties)) => ({
+  type: 'object',
+  required,
+  properties,
+  additionalProperties: false,
+});
+
 const ISSUES = {
   type: 'array',
   minItems: 1,
   maxItems: LISTED_FAULTS,
-  items: {
-    type: 'object',
-    required: ['path', 'message'],
-    properties: {
-      path: { type: 'string', description: 'Dotted, such as `payload.x_ft`; empty for the event itself.' },
-      message: { type: 'string', description: 'The rule that it breaks.' },
-    },
-    additionalProperties: false,
-  },
+  items: closed({
+    path: { type: 'string', description: 'Dotted, such as `payload.x_ft`; empty for the event itself.' },
+    message: { type: 'string', description: 'The rule that it breaks.' },
+  }),
 };
 
-const INVALID = {
-  type: 'object',
-  required: ['index', 'event_id', 'issues'],
-  properties: {
+const INVALID = closed(
+  {
     index: count('Position in the array, from 0.'),
     event_id: { type: ['string', 'null'], description: 'As sent; null if it could not be read.' },
     issues: ISSUES,
     issues_total: count('All of its faults, if not all are listed.'),
   },
-  additionalProperties: false,
-};
+  ['index', 'event_id', 'issues'],
+);
 
 export const SCHEMAS = {
   Event: {
@@ -106,49 +107,34 @@ export const SCHEMAS = {
     }),
   ),
   Accepted: {
-    type: 'object',
     description: 'The two add up to the number of events that were sent.',
-    required: ['accepted', 'duplicates'],
-    properties: {
+    ...closed({
       accepted: count('Events stored now.'),
       duplicates: count('Events that were stored already.'),
-    },
-    additionalProperties: false,
+    }),
   },
   /** As `Problem.body` makes it (protocol/errors.ts). */
   Problem: {
-    type: 'object',
     description:
       'Nothing of the request was stored; only after a `storage_failed` may it have been. Problem details (RFC 9457): branch on `code` and `retryable`.',
-    required: ['type', 'title', 'status', 'code', 'error', 'request_id', 'retryable'],
-    properties: {
-      type: { type: 'string', enum: Object.keys(PROBLEMS).map((code) => `urn:courtd:problem:${code}`) },
-      title: { type: 'string' },
-      status: { type: 'integer' },
-      code: { type: 'string', enum: Object.keys(PROBLEMS) },
-      error: { type: 'string', description: 'A sentence for people.' },
-      request_id: {
-        type: 'string',
-        description: "The log of the box has it too. Give it to the venue's operator.",
+    ...closed(
+      {
+        type: { type: 'string', enum: Object.keys(PROBLEMS).map((code) => `urn:courtd:problem:${code}`) },
+        title: { type: 'string' },
+        status: { type: 'integer' },
+        code: { type: 'string', enum: Object.keys(PROBLEMS) },
+        error: { type: 'string', description: 'A sentence for people.' },
+        request_id: { type: 'string', description: "The log has it too. Give it to the venue's operator." },
+        retryable: { type: 'boolean', description: 'Whether the same events may be accepted later.' },
+        details: { ...ISSUES, description: 'For a single event: its faults.' },
+        details_total: count('All of its faults, if not all are listed.'),
+        invalid: { type: 'array', minItems: 1, maxItems: LISTED_EVENTS, items: INVALID },
+        invalid_total: count('All invalid events.'),
+        limit_bytes: count('For a body that is too large: the limit.'),
+        size_bytes: count('Its size, if Content-Length declared it.'),
+        limit_values: count('For a body of too many JSON values: the limit.'),
       },
-      retryable: {
-        type: 'boolean',
-        description: 'Whether the same events may be accepted if they are sent again.',
-      },
-      details: { ...ISSUES, description: 'For a single event: its faults.' },
-      details_total: count('All of its faults, if not all are listed.'),
-      invalid: {
-        type: 'array',
-        description: 'For an array: the events that are invalid.',
-        minItems: 1,
-        maxItems: LISTED_EVENTS,
-        items: INVALID,
-      },
-      invalid_total: count('All invalid events.'),
-      limit_bytes: count('For a body that is too large: the limit.'),
-      size_bytes: count('Its size, if Content-Length declared it.'),
-      limit_values: count('For a body of too many JSON values: the limit.'),
-    },
-    additionalProperties: false,
+      ['type', 'title', 'status', 'code', 'error', 'request_id', 'retryable'],
+    ),
   },
 };
