@@ -1,9 +1,8 @@
-import { lengthOf, padded } from './style.ts';
+import { tableLine } from './output.ts';
+import { cut } from './style.ts';
 
-/** Values up to this width fit side by side on 80 columns; longer ones are printed one below the other. */
-const BESIDE_COLUMNS = 25;
-/** How much of a long value is shown. */
-const SHOWN_CHARS = 200;
+/** How much of a value is shown. */
+const SHOWN_COLUMNS = 60;
 
 /**
  * @param stored, other two events as JSON text.
@@ -11,31 +10,11 @@ const SHOWN_CHARS = 200;
  */
 export function sideBySide(stored: string, other: string): string[] {
   const [ours, theirs] = [fieldsOf(stored), fieldsOf(other)];
-  const names = new Set([...ours.keys(), ...theirs.keys()]);
-  const rows = [...names].flatMap((name): Row[] => {
-    const values = [ours.get(name) ?? '-', theirs.get(name) ?? '-'] as const;
-    return values[0] === values[1] ? [] : [[name, ...values.map(cut)] as unknown as Row];
-  });
-  const width = (at: 0 | 1) =>
-    Math.max(...[HEADINGS, ...rows.filter(isShort)].map((row) => lengthOf(row[at])));
-  const [first, second] = [width(0), width(1)];
-  return [HEADINGS, ...rows].flatMap((row) => {
-    const [name, a, b] = row;
-    if (isShort(row)) return [`${padded(name, first)}  ${padded(a, second)}  ${b}`.trimEnd()];
-    return [name, `  stored  ${a}`, `  other   ${b}`];
-  });
-}
-
-type Row = readonly [name: string, stored: string, other: string];
-
-const HEADINGS: Row = ['', 'stored', 'other'];
-
-function isShort([, a, b]: Row): boolean {
-  return lengthOf(a) <= BESIDE_COLUMNS && lengthOf(b) <= BESIDE_COLUMNS;
-}
-
-function cut(text: string): string {
-  return text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text;
+  const rows = [...new Set([...ours.keys(), ...theirs.keys()])]
+    .filter((name) => ours.get(name) !== theirs.get(name))
+    .map((name) => [name, ...[ours, theirs].map((fields) => cut(fields.get(name) ?? '-', SHOWN_COLUMNS))]);
+  const all = [['', 'stored', 'other'], ...rows];
+  return all.map(tableLine(all));
 }
 
 /** @returns the members of an event and those of its payload, each as JSON text. */
