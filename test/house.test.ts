@@ -260,7 +260,7 @@ const CEILINGS = [
   { part: 'src', ceiling: 30_965, final: 22_000 },
   { part: 'base protocol', ceiling: 3_361, final: 2_400 },
   { part: 'store', ceiling: 9_122, final: 5_300 },
-  { part: 'http host', ceiling: 2_483, final: 1_850 },
+  { part: 'http host', ceiling: 2_409, final: 1_850 },
   { part: 'health telemetry control metrics', ceiling: 3_376, final: 2_500 },
   { part: 'cli', ceiling: 4_135, final: 3_500 },
   { part: 'session', ceiling: 2_730, final: 2_400 },

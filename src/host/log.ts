@@ -1,25 +1,25 @@
 import pino, { type Logger } from 'pino';
 import { visibleLines } from '../base/visibleText.ts';
 import type { LogLevel } from './logLevels.ts';
-import { LogOutput } from './logOutput.ts';
 
 /** How long writing the last lines may take at exit: on a busy box it may wait for seconds. */
-const LOG_FLUSH_MS = 5_000;
+const LOG_FLUSH_MS = 10_000;
+/** Bytes that wait for a slow reader; what does not fit is lost. */
+const BUFFER_BYTES = 4 * 1024 ** 2;
 
 export interface Log {
   readonly logger: Logger;
-  /** Exits the process once the last lines are written, or after LOG_FLUSH_MS where nobody reads them. */
+  /** Exits the process once the last lines are written; after LOG_FLUSH_MS where nobody reads them, it is killed. */
   exit(status: number): void;
 }
 
 /**
- * @returns a logger that writes JSON lines to standard output, without blocking: neither a full disk nor a reader that stops reading
- * may stop courtd, or keep it from ending. pino's own destination tries again for ever, in the thread that serves, when it exits.
+ * @returns a logger that writes JSON lines to standard output, in a thread of Node's: neither a full disk nor a reader that stops
+ * reading may stop courtd.
  */
 export function makeLog(level: LogLevel): Log {
-  const output = new LogOutput(1, (lines) => {
-    logger.warn({ lines }, 'lines of this log are missing before this one: they could not be written');
-  });
+  // With a minLength of 0, flush would not wait.
+  const output = pino.destination({ fd: 1, sync: false, minLength: 1, maxLength: BUFFER_BYTES });
   const logger = pino(
     {
       level,
@@ -31,11 +31,24 @@ export function makeLog(level: LogLevel): Log {
     },
     output,
   );
+  let lost = 0;
+  // A failed write is tried again with the next line.
+  output.on('error', () => {});
+  output.on('drop', () => lost++);
+  output.on('drain', () => {
+    const lines = lost;
+    lost = 0;
+    if (lines > 0)
+      logger.warn({ lines }, 'lines of this log are missing before this one: they could not be written');
+  });
   const exit = (status: number) => {
-    // process.exit waits for a thread that writes, and that thread for a disk or a terminal that hangs.
-    const end = () => (output.holdsThread ? process.kill(process.pid, 'SIGKILL') : process.exit(status));
-    setTimeout(end, LOG_FLUSH_MS);
-    void output.flush().then(() => process.exit(status));
+    // process.exit would wait for a thread that writes to a disk or a terminal that hangs.
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), LOG_FLUSH_MS);
+    output.flush(() => {
+      // pino would write again at exit what could not be written, in this thread.
+      output.destroy();
+      process.exit(status);
+    });
   };
   return { logger, exit };
 }
