@@ -43,8 +43,9 @@ export function makeLog(level: LogLevel): Log {
   });
   const exit = (status: number) => {
     // process.exit would wait for a thread that writes to a disk or a terminal that hangs.
-    setTimeout(() => process.kill(process.pid, 'SIGKILL'), LOG_FLUSH_MS);
+    const timer = setTimeout(() => process.kill(process.pid, 'SIGKILL'), LOG_FLUSH_MS);
     output.flush(() => {
+      clearTimeout(timer);
       // pino would write again at exit what could not be written, in this thread.
       output.destroy();
       process.exit(status);

@@ -15,7 +15,7 @@ import { dieOfBug, StoreWatch } from '../../health/storeWatch.ts';
 import { listenFailure } from '../../host/listenFailure.ts';
 import { makeLog } from '../../host/log.ts';
 import { type InheritedSocket, takeSocket } from '../../host/socketActivation.ts';
-import { STATUS_CHECK_MS, SystemdNotifier } from '../../host/systemdNotify.ts';
+import { SystemdNotifier } from '../../host/systemdNotify.ts';
 import { TlsCertificate } from '../../host/tlsCertificate.ts';
 import { AccessLog } from '../../http/accessLog.ts';
 import { CourtServer } from '../../http/server.ts';
@@ -284,13 +284,13 @@ function logPreviousDatabases(data: DataDirectory, logger: Logger): void {
   );
 }
 
-/** Warns that there is no token, until the log has said that there is one. */
+/** Warns that there is no token, until the log has said that there is one: it looks every second. */
 function warnOfMissingToken({ store, log: { logger }, parts }: Daemon): void {
   logProblem(logger, problem('no_token'));
   const timer = setInterval(() => {
     if (!store.tokens.isOpen) return;
     clearInterval(timer);
     logger.info('there is a token now: requests with it are accepted');
-  }, STATUS_CHECK_MS).unref();
+  }, 1_000).unref();
   parts.adopt(timer, clearInterval);
 }
