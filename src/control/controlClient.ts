@@ -21,8 +21,8 @@ const NOBODY = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
  * Asks the daemon of a data directory. Root must have become the owner of the directory before, as it does when it opens the
  * database there.
  * @param answerMs how long it may take.
- * @returns the answer as a value; undefined where no daemon runs.
- * @throws {OperatorError} where the socket is closed to this user, is no socket, nobody answers behind it, or not the daemon does.
+ * @returns the answer as a value; undefined if no daemon runs.
+ * @throws {OperatorError} if the socket is closed to this user, is no socket, nobody answers behind it, or not the daemon does.
  */
 export async function askDaemon<Answer>(
   directory: DataDirectory,
@@ -71,7 +71,7 @@ export async function askBox(directory: DataDirectory): Promise<Status> {
   );
 }
 
-/** @returns false where no daemon runs. @throws {OperatorError} for every other failure. */
+/** @returns false if no daemon runs. @throws {OperatorError} for every other failure. */
 export function explainFailure(error: unknown, directory: DataDirectory, answerMs = ANSWER_MS): false {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (error instanceof OperatorError) throw error;

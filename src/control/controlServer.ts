@@ -113,7 +113,7 @@ export function targetOf({ url = '' }: IncomingMessage): { path: string; query: 
   return { path, query: new URLSearchParams(query.join('?')) };
 }
 
-/** @returns the body; undefined, with the connection ended, where it has more than `most` bytes or does not say how many. */
+/** @returns the body; undefined, with the connection ended, if it has more than `most` bytes or does not say how many. */
 export async function bodyOf(req: IncomingMessage, most: number): Promise<string | undefined> {
   if (Number(req.headers['content-length']) <= most) return (await buffer(req)).toString();
   req.destroy();

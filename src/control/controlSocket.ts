@@ -9,8 +9,8 @@ const SOCKET_MODE = 0o660;
 const SOCKET_UMASK = 0o777 & ~SOCKET_MODE;
 
 /**
- * @returns what has the name of a socket of the data directory; undefined where nothing does.
- * @throws {OperatorError} where no socket can have this name, or something else has it.
+ * @returns what has the name of a socket of the data directory; undefined if nothing does.
+ * @throws {OperatorError} if no socket can have this name, or something else has it.
  */
 export function checkSocketFile(file: string): fs.Stats | undefined {
   if (Buffer.byteLength(file) > PATH_BYTES) {

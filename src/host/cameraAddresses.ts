@@ -9,19 +9,19 @@ import { given, serviceOf } from './unitSettings.ts';
 
 /** Where cameras send to, as far as this box knows: a proxy or another name in front of it, it does not. */
 export interface CameraAddresses {
-  /** Such as `http://10.0.7.2:4000`: one for each address of the box, where it listens on all. Empty where it picks a port. */
+  /** Such as `http://10.0.7.2:4000`: one for each address of the box, where it listens on all. Empty if it picks a port. */
   readonly urls: readonly string[];
   /** No other machine gets there. */
   readonly isLocal: boolean;
   readonly isTls: boolean;
-  /** SHA-256 of the certificate, in lower-case hex; undefined without TLS, or where the certificate cannot be read. */
+  /** SHA-256 of the certificate, in lower-case hex; undefined without TLS, or if the certificate cannot be read. */
   readonly fingerprint: string | undefined;
 }
 
 /** What a daemon says of itself. */
 type DaemonAddress = DaemonListening & { readonly certificate: { readonly sha256: string } | null };
 
-/** @param daemon where there is none, the settings say where it will listen. Never throws. */
+/** @param daemon if there is none, the settings say where it will listen. Never throws. */
 export async function cameraAddresses(
   data: DataDirectory,
   daemon: DaemonAddress | undefined,

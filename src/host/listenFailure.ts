@@ -8,7 +8,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'that is not an address. Choose another with --host.',
 };
 
-/** @returns why listening failed, for the operator; undefined where the reason is not the address. */
+/** @returns why listening failed, for the operator; undefined if the reason is not the address. */
 export function listenFailure(error: unknown, host: string, port: number): OperatorError | undefined {
   const reason = REASONS[(error as NodeJS.ErrnoException).code ?? ''];
   return reason === undefined

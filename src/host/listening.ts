@@ -19,7 +19,7 @@ export interface DaemonListening {
   readonly tls: boolean;
 }
 
-/** The daemon knows best; where it does not answer, systemd and the settings say where it would listen. */
+/** The daemon knows best; if it does not answer, systemd and the settings say where it would listen. */
 export async function listening(
   { unit, settings }: Pick<Service, 'unit' | 'settings'>,
   daemon: DaemonListening | undefined,

@@ -9,7 +9,7 @@ const BUFFER_BYTES = 4 * 1024 ** 2;
 
 export interface Log {
   readonly logger: Logger;
-  /** Exits the process once the last lines are written; after LOG_FLUSH_MS where nobody reads them, it is killed. */
+  /** Exits the process once the last lines are written; after LOG_FLUSH_MS if nobody reads them, it is killed. */
   exit(status: number): void;
 }
 

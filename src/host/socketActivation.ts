@@ -14,8 +14,8 @@ const VARIABLES = ['LISTEN_PID', 'LISTEN_FDS', 'LISTEN_FDNAMES', 'LISTEN_PIDFDID
 /**
  * Socket activation, as in sd_listen_fds(3): takes the socket that was passed to this process. Its variables are removed from
  * `env`, so that no child process uses it; Node closes the descriptor itself in every child.
- * @returns undefined where no socket was passed.
- * @throws {OperatorError} where there is more than one.
+ * @returns undefined if no socket was passed.
+ * @throws {OperatorError} if there is more than one.
  */
 export function takeSocket(env: NodeJS.ProcessEnv = process.env): InheritedSocket | undefined {
   const { LISTEN_PID, LISTEN_FDS = '', LISTEN_FDNAMES = '' } = env;

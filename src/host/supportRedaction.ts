@@ -35,7 +35,7 @@ interface JournalEntry {
 
 /**
  * @param entry a line of `journalctl --output=json`.
- * @returns it for people, without what may be of an event; undefined where nothing is left.
+ * @returns it for people, without what may be of an event; undefined if nothing is left.
  */
 export function logLineWithoutData(entry: string): string | undefined {
   const {

@@ -3,7 +3,7 @@ import { asCaller } from '../base/processIdentity.ts';
 
 /** What a system program answered. */
 interface ToolAnswer {
-  /** Null where it is not installed, or was killed. */
+  /** Null if it is not installed, or was killed. */
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;

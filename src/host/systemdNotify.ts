@@ -13,7 +13,7 @@ const NOTIFY_TIMEOUT_MS = 10_000;
 interface Health {
   /** One line, which `systemctl status` shows. */
   status(): string;
-  /** Resolves once the store has answered; rejects where it cannot. */
+  /** Resolves once the store has answered; rejects if it cannot. */
   check(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ const VARIABLES = ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID'] as const;
  */
 export class SystemdNotifier {
   readonly #env: NodeJS.ProcessEnv;
-  /** Milliseconds; 0 where there is no watchdog. */
+  /** Milliseconds; 0 if there is no watchdog. */
   readonly #watchdogMs: number;
   readonly #log: Logger;
   #timer: NodeJS.Timeout | undefined;

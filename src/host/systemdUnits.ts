@@ -4,7 +4,7 @@ import { askTool } from './systemTool.ts';
 export type UnitProperties = Readonly<Record<string, string>>;
 
 /**
- * @returns the properties of each unit, in the order of `units`; undefined where systemd is not running, or does not know the
+ * @returns the properties of each unit, in the order of `units`; undefined if systemd is not running, or does not know the
  * first unit.
  */
 export async function showUnits(

@@ -39,7 +39,7 @@ export class TlsCertificate {
 
   /**
    * @param judge is given its validity at start, on reload, and once a day.
-   * @throws {OperatorError} where the files cannot be used; the message says why.
+   * @throws {OperatorError} if the files cannot be used; the message says why.
    */
   constructor(files: CertificateFiles, log: Logger, judge: (validity: Validity) => void) {
     this.#files = files;
@@ -56,7 +56,7 @@ export class TlsCertificate {
 
   /**
    * Reads the files again.
-   * @param use called with the new key pair; not called where the files cannot be used, and the current pair stays.
+   * @param use called with the new key pair; not called if the files cannot be used, and the current pair stays.
    */
   reload(use: (keyPair: KeyPair) => void): void {
     try {
@@ -98,7 +98,7 @@ export class TlsCertificate {
   }
 }
 
-/** @throws {OperatorError} where a file cannot be read or used, or the two do not belong together. */
+/** @throws {OperatorError} if a file cannot be read or used, or the two do not belong together. */
 export function readKeyPair({ cert, key }: CertificateFiles): KeyPair {
   const pair = { cert: readFile(cert, 'certificate', 'cert'), key: readFile(key, 'key', 'key') };
   const privateKey = keyOf(pair.key, key);

@@ -15,9 +15,9 @@ export interface Service {
   readonly isInstalled: boolean;
   /** courtd.service, where it serves this data directory. */
   readonly unit: UnitProperties | undefined;
-  /** The other units that were asked for, where it does. */
+  /** The other units that were asked for, if it does. */
   readonly others: readonly UnitProperties[];
-  /** The COURTD_ variables of the unit, where it does; else those of this command. */
+  /** The COURTD_ variables of the unit, if it does; else those of this command. */
   readonly settings: Readonly<Record<string, string>>;
 }
 

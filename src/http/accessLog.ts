@@ -18,7 +18,7 @@ export class RequestInfo {
   readonly startedAt = performance.now();
   /** Source and court of the request's first event, and how many there are, once they have been parsed. */
   camera: LogFields | undefined;
-  /** What has been read of its body, decompressed where that was possible. */
+  /** What has been read of its body, decompressed if that was possible. */
   body: Buffer | undefined;
   #id: string | undefined;
 
@@ -100,7 +100,7 @@ export class AccessLog {
 
   /**
    * @param client its address.
-   * @param failure Node's error code; undefined where the client just closed the connection.
+   * @param failure Node's error code; undefined if the client just closed the connection.
    */
   handshakeFailed(client: string, failure: string | undefined): void {
     if (failure === undefined) {

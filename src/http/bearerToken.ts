@@ -40,7 +40,7 @@ export function authenticate(req: IncomingMessage, tokens: Tokens, from: string)
   throw unauthorized(sentence, INVALID_TOKEN, tokens.whyInvalid(token));
 }
 
-/** @returns the token that a request carries, valid or not; undefined where there is none. */
+/** @returns the token that a request carries, valid or not; undefined if there is none. */
 export function shownToken(req: IncomingMessage): string | undefined {
   return CREDENTIALS.exec(req.headers.authorization ?? '')?.[1];
 }

@@ -22,7 +22,7 @@ type Asking = { readonly client: string; readonly isLocal: boolean };
 
 /**
  * Checks a request's head, before its body is read: HTTP, token, rate, path, method, media type, encoding, declared length. The
- * order is part of the contract (src/http/README.md, "Order of the checks"): without a valid token, nothing but 401 and what is
+ * order is part of the contract (src/http/README.md, "Errors"): without a valid token, nothing but 401 and what is
  * wrong with the HTTP itself (400, 417, 431) is reported.
  * @param onAuthenticated called once the token is known to be valid; it may throw 429.
  * @returns how the body is encoded.
@@ -130,8 +130,8 @@ function checkDeclaredLength(header: string | undefined, limitBytes: number): vo
 }
 
 /**
- * @param sizeBytes the size of the body, where it is known.
- * @returns 413 body_too_large, with `limit_bytes` and, where known, `size_bytes`.
+ * @param sizeBytes the size of the body, if it is known.
+ * @returns 413 body_too_large, with `limit_bytes` and, if known, `size_bytes`.
  */
 export function bodyTooLarge(limitBytes: number, sizeBytes?: number): Problem {
   const size = sizeBytes === undefined ? 'larger than' : `${sizeBytes} bytes long; the limit is`;

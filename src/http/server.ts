@@ -80,7 +80,7 @@ export class CourtServer {
     this.#server.on('clientError', (error, socket) => this.#onClientError(error, socket));
   }
 
-  /** Serves another certificate to new connections. Only where the server was made with a key pair. */
+  /** Serves another certificate to new connections. Only if the server was made with a key pair. */
   replaceKeyPair(keyPair: KeyPair): void {
     replaceKeyPair(this.#server, keyPair);
   }
@@ -88,7 +88,7 @@ export class CourtServer {
   /**
    * @param where an address, or the descriptor of a listening TCP socket that another process (systemd) keeps open.
    * @returns the address, once the server is listening.
-   * @throws Node's error of listen(2), such as EADDRINUSE; EINVAL where the descriptor is not a TCP socket.
+   * @throws Node's error of listen(2), such as EADDRINUSE; EINVAL if the descriptor is not a TCP socket.
    */
   async listen(
     where: { readonly host: string; readonly port: number } | { readonly fd: number },
@@ -115,7 +115,7 @@ export class CourtServer {
     const deadline = setTimeout(() => this.#connections.destroyAll(), SHUTDOWN_MS);
     await setTimer(SHUTDOWN_IDLE_MS);
     const closed = once(this.#server, 'close');
-    // The close of node:http would also drop connections that were accepted just now: where clients keep coming, there is always one.
+    // The close of node:http would also drop connections that were accepted just now: if clients keep coming, there is always one.
     net.Server.prototype.close.call(this.#server);
     const until = performance.now() + SHUTDOWN_IDLE_MS;
     do {

@@ -14,7 +14,7 @@ function contextOptions({ cert, key }: KeyPair) {
 
 export type HttpServer = Server | https.Server;
 
-/** @returns a server that is not listening yet: HTTPS (TLS 1.2 or newer) where there is a key pair, plain HTTP otherwise. */
+/** @returns a server that is not listening yet: HTTPS (TLS 1.2 or newer) if there is a key pair, plain HTTP otherwise. */
 export function createServer(options: ServerOptions, pair: KeyPair | undefined): HttpServer {
   if (pair === undefined) return http.createServer(options);
   return https.createServer({ ...options, ...contextOptions(pair), handshakeTimeout: HEADERS_TIMEOUT_MS });
@@ -48,7 +48,7 @@ export class TlsHandshakes {
 
   /**
    * @param onReady called with the socket that carries the decrypted stream.
-   * @param onFailed called with Node's error code, or without one where the client just closed the connection.
+   * @param onFailed called with Node's error code, or without one if the client just closed the connection.
    */
   constructor(
     server: https.Server,

@@ -1,7 +1,7 @@
 import type { LogFields, LoggedProblem } from '../protocol/errors.ts';
 import { REMOVED } from '../store/refused/withoutToken.ts';
 
-/** Removes a token, where there was one, from what the operator reads of a refused request: a camera may have put it into any field. */
+/** Removes a token, if there was one, from what the operator reads of a refused request: a camera may have put it into any field. */
 
 export function redactProblem(problem: LoggedProblem, token: string | undefined): LoggedProblem {
   if (token === undefined) return problem;

@@ -18,7 +18,7 @@ export interface BodyPart {
   readonly index: number;
   /** As it was sent: a part of the body's bytes. */
   readonly text: Buffer;
-  /** Undefined where it cannot be read. */
+  /** Undefined if it cannot be read. */
   readonly key: EventKey | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface EventKey {
 /**
  * Parts a body into its events, whatever is wrong with each.
  * @param body decompressed.
- * @returns undefined where it cannot be parted: it is not JSON, or not an object or array.
+ * @returns undefined if it cannot be parted: it is not JSON, or not an object or array.
  */
 export function bodyParts(body: Buffer): BodyPart[] | undefined {
   if (!isUtf8(body)) return undefined;
@@ -62,7 +62,7 @@ function readParts(body: Buffer): BodyPart[] {
   return parts;
 }
 
-/** @returns undefined where one of them is missing or invalid: it may be what has to be mended. */
+/** @returns undefined if one of them is missing or invalid: it may be what has to be mended. */
 function keyOf(sent: unknown): EventKey | undefined {
   const { session_id, event_id, revision } = (sent ?? {}) as Record<string, unknown>;
   const number = revision ?? 0;

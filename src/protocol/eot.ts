@@ -17,7 +17,7 @@ const FIRST_S = daysSinceEpoch({ year: EOT_YEARS.first, month: 1, day: 1 }) * 86
 const END_S = daysSinceEpoch({ year: EOT_YEARS.last + 1, month: 1, day: 1 }) * 86_400;
 
 /**
- * @returns nanoseconds since the Unix epoch (further digits are truncated), or undefined where `text` is not a
+ * @returns nanoseconds since the Unix epoch (further digits are truncated), or undefined if `text` is not a
  * valid eot: `eotFault` then says why.
  */
 export function eotToNs(text: string): bigint | undefined {
@@ -73,7 +73,7 @@ function partsOf(text: string) {
   };
 }
 
-/** @returns whole seconds since midnight, or undefined where no clock shows that time. */
+/** @returns whole seconds since midnight, or undefined if no clock shows that time. */
 function secondsOf(text: string, hour: number, minute: number, second: number): number | undefined {
   // Second 60 (a leap second) counts as the next second: the sum carries over. 24:00 is the end of the day.
   const isEnd = hour === 24 && minute === 0 && second === 0 && !FRACTION_ABOVE_0.test(text);
@@ -102,7 +102,7 @@ function daysSinceEpoch({ year, month, day }: CalendarDate): number {
   return y * 365 + leapDays + dayOfYear - 719_468;
 }
 
-/** @returns minutes east of UTC, or undefined where the offset is above 23:59. */
+/** @returns minutes east of UTC, or undefined if the offset is above 23:59. */
 function offsetMinutes(text: string): number | undefined {
   const last = text.charCodeAt(text.length - 1);
   if (last === UPPER_Z || last === LOWER_Z) return 0;

@@ -47,20 +47,20 @@ export interface Fault {
 export interface ProblemMembers {
   /** For `invalid_event`: the faults of a single event, LISTED_FAULTS at most. */
   readonly details?: readonly Fault[];
-  /** All faults, where not all are listed. */
+  /** All faults, if not all are listed. */
   readonly details_total?: number;
   /** For `invalid_event`: the invalid events of an array, LISTED_EVENTS at most. */
   readonly invalid?: readonly InvalidEvent[];
   /** All invalid events. */
   readonly invalid_total?: number;
-  /** For `body_too_large`, in bytes; the size only where Content-Length declared it. */
+  /** For `body_too_large`, in bytes; the size only if Content-Length declared it. */
   readonly limit_bytes?: number;
   readonly size_bytes?: number;
-  /** For `body_too_large`, where the body holds too many JSON values. */
+  /** For `body_too_large`, if the body holds too many JSON values. */
   readonly limit_values?: number;
 }
 
-/** What only the operator is told of a rejected request, where it is known. */
+/** What only the operator is told of a rejected request, if it is known. */
 export interface LogFields {
   /** Why a token was not accepted: the client is not told. */
   readonly reason?: string;
@@ -74,10 +74,10 @@ export interface LogFields {
 export interface InvalidEvent {
   /** Position in the request's array, from 0. */
   readonly index: number;
-  /** As sent; null where it is not a string, or too long. */
+  /** As sent; null if it is not a string, or too long. */
   readonly event_id: string | null;
   readonly issues: readonly Fault[];
-  /** All faults, where not all are listed. */
+  /** All faults, if not all are listed. */
   readonly issues_total?: number;
 }
 

@@ -33,7 +33,7 @@ export interface CourtEvent {
   readonly revision: number;
   /** JSON text of an object. */
   readonly payload: string;
-  /** JSON text of an object of the envelope's unknown fields; null where there are none. */
+  /** JSON text of an object of the envelope's unknown fields; null if there are none. */
   readonly extra: string | null;
   /** Whether an erasure has taken a player out of it (playerRedaction.ts): it is no longer what was sent. */
   readonly erased?: boolean | undefined;

@@ -27,7 +27,7 @@ export class JsonError extends Error {
 export abstract class JsonLexer {
   protected readonly bytes: Buffer;
   protected readonly end: number;
-  /** One character for each byte: cheap to slice, and correct where the slice is ASCII. */
+  /** One character for each byte: cheap to slice, and correct if the slice is ASCII. */
   readonly #latin1: string;
   readonly #isAscii: boolean;
   protected readonly hasEscapes: boolean;
@@ -101,7 +101,7 @@ export abstract class JsonLexer {
     return this.#digits(sign === PLUS || sign === MINUS ? at + 2 : at + 1);
   }
 
-  /** @param errorAt the offset to report where there is no digit. @returns the offset behind the digits. */
+  /** @param errorAt the offset to report if there is no digit. @returns the offset behind the digits. */
   #digits(from: number, errorAt = from): number {
     let at = from;
     while (isDigit(this.byteAt(at))) at++;

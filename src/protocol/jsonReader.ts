@@ -132,7 +132,7 @@ export class JsonReader extends JsonLexer {
     return VALUES[literal];
   }
 
-  /** Reads the current value. @returns what `read` does, but NaN where a number is an integer only because it was rounded. */
+  /** Reads the current value. @returns what `read` does, but NaN if a number is an integer only because it was rounded. */
   readInteger(): unknown {
     const from = this.at;
     const value = this.read();

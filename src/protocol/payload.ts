@@ -9,7 +9,7 @@ type Of<Kind> = Kind extends 'number' ? number : Kind extends 'boolean' ? boolea
 /** The known fields that hold a value of another kind, or a number that a double cannot hold, as `JsonReader.read` gives them. */
 export type OddFields = { readonly [name in PayloadField]?: unknown };
 
-/** The known fields as their columns have them; undefined where the column stays empty. */
+/** The known fields as their columns have them; undefined if the column stays empty. */
 export type PayloadColumns = {
   readonly [name in PayloadField]: Of<(typeof PAYLOAD)[name]['kind']> | undefined;
 };
@@ -46,7 +46,7 @@ function isPlain(value: unknown, kind: string | undefined): boolean {
   return typeof value === kind || value === null;
 }
 
-/** @returns what each of the fields holds, such as "kmh as text"; undefined where there are none. */
+/** @returns what each of the fields holds, such as "kmh as text"; undefined if there are none. */
 export function describeOdd(odd: OddFields): string[] | undefined {
   if (odd === NONE_ODD) return undefined;
   const held = Object.entries(odd).map(([name, value]) => {
@@ -64,9 +64,9 @@ const HELD: Partial<Record<string, string>> = {
 
 /**
  * @param payload JSON text of an object.
- * @returns the texts of the columns, in the order of PAYLOAD_FIELDS; undefined where a column stays empty. A number is as it was sent,
+ * @returns the texts of the columns, in the order of PAYLOAD_FIELDS; undefined if a column stays empty. A number is as it was sent,
  * digit for digit, in a string's place too.
- * @throws {JsonError} where the text is damaged.
+ * @throws {JsonError} if the text is damaged.
  */
 export function payloadCells(payload: string): (string | undefined)[] {
   const json = new JsonReader(payload);
@@ -95,7 +95,7 @@ const NUMBER = /^[-0-9]/;
 /** Copied for each payload, so that all have one hidden class. */
 const EMPTY: Record<string, unknown> = Object.fromEntries(PAYLOAD_FIELDS.map((name) => [name, undefined]));
 
-/** @param payload JSON text of an object. @throws {JsonError} where it is damaged. */
+/** @param payload JSON text of an object. @throws {JsonError} if it is damaged. */
 export function payloadColumns(payload: string): PayloadColumns {
   const columns = { ...EMPTY };
   const cells = payloadCells(payload);

@@ -36,7 +36,7 @@ function* stringsOf(json: string): Generator<JsonString> {
   }
 }
 
-/** @returns behind the closing quote of the string that begins there; -1 where it has none. */
+/** @returns behind the closing quote of the string that begins there; -1 if it has none. */
 function endOf(json: string, from: number): number {
   for (let quote = json.indexOf('"', from + 1); quote >= 0; quote = json.indexOf('"', quote + 1)) {
     if (slashesBefore(json, quote) % 2 === 0) return quote + 1;
@@ -57,7 +57,7 @@ type Texts = Pick<CourtEvent, 'payload' | 'extra'>;
  * @param json a JSON text, or the beginning of one.
  * @param nameOf what a player is replaced with; undefined: nothing.
  * @returns the same text with other strings, wherever they are values or names of members that the protocol does not know, and other
- * numbers of players; `json` itself where none is. A short one stays in a field that is about something else: `smash` as a shot type.
+ * numbers of players; `json` itself if none is. A short one stays in a field that is about something else: `smash` as a shot type.
  */
 export function replacePlayers(json: string, nameOf: (player: string) => string | undefined): string {
   let [replaced, at, aboutElse] = ['', 0, -1];
@@ -108,7 +108,7 @@ export function mentions(text: string, isOne: (value: string) => boolean): boole
 /** Shorter ids are part of words that have nothing to do with them. */
 const TELLING_CHARS = 6;
 
-/** @returns whether an id means the player wherever it stands: a short one, or one like `x_ft`, only where it is a value. */
+/** @returns whether an id means the player wherever it stands: a short one, or one like `x_ft`, only if it is a value. */
 export function isTelling(player: string): boolean {
   return player.length >= TELLING_CHARS && !Object.hasOwn(MEMBERS, player);
 }
@@ -121,7 +121,7 @@ export function isAboutElse(field: string): boolean {
 /** Looks for players in what was refused. @param isCut whether there was more of it. */
 export type Naming = (text: string, isCut?: boolean) => boolean;
 
-/** @returns whether a text names a player, where it is JSON or what `mentions` takes. */
+/** @returns whether a text names a player, if it is JSON or what `mentions` takes. */
 export function naming(player: string): Naming {
   return (text) =>
     (isTelling(player) && hasWord(text, player)) || mentions(text, (value) => value === player);
@@ -180,7 +180,7 @@ export function playerOf(payload: string): string | undefined {
 
 /**
  * Renames players wherever they are named, as headquarters gets them under pseudonyms.
- * @returns undefined where none is.
+ * @returns undefined if none is.
  */
 export function renamePlayers(
   { payload, extra }: Texts,
@@ -195,8 +195,8 @@ export function renamePlayers(
 
 /**
  * Takes players out of an event: their own positions and identities lose everything, and elsewhere they get another name.
- * @param nameOf a player who is erased: his new name.
- * @returns what is left of it; undefined where it names none of them.
+ * @param nameOf a player who is erased: their new name.
+ * @returns what is left of it; undefined if it names none of them.
  */
 export function redact(
   event: Texts & Pick<CourtEvent, 'type'>,

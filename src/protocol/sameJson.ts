@@ -4,8 +4,8 @@ import { COMPARED_CHARS } from '../base/limits.ts';
 /**
  * @returns whether two JSON texts are the same value: member order and the spelling of numbers and strings do not count. Texts above
  * COMPARED_CHARS are not parsed, because this runs inside the transaction that other requests wait for, and neither are texts that
- * JSON.parse does not read exactly: those are the same only where they are equal, character by character.
- * @throws {SyntaxError} where a text that is parsed is not JSON.
+ * JSON.parse does not read exactly: those are the same only if they are equal, character by character.
+ * @throws {SyntaxError} if a text that is parsed is not JSON.
  */
 export function sameJson(a: string, b: string): boolean {
   if (a === b) return true;

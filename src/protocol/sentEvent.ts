@@ -12,7 +12,7 @@ export interface SentEvent {
   readonly sent: unknown;
   /** JSON text of the payload. */
   readonly payload: string;
-  /** JSON text of an object with the envelope's unknown members; null where there are none. */
+  /** JSON text of an object with the envelope's unknown members; null if there are none. */
   readonly extra: string | null;
   /** Numbers too large for a double, in places that the schema does not see. */
   readonly tooLarge: readonly TooLarge[];

@@ -164,7 +164,7 @@ function quote(value: unknown): string {
   return `${JSON.stringify(value.slice(0, QUOTED_CHARS))}… (${codePoints(value)} characters)`;
 }
 
-/** @returns source and court_id for the operator, where each is a valid name: which camera it is. */
+/** @returns source and court_id for the operator, if each is a valid name: which camera it is. */
 export function cameraOf(event: unknown): LogFields {
   const { source, court_id } = (event ?? {}) as Record<string, unknown>;
   const isValid = (name: unknown): name is string => typeof name === 'string' && isName(name);

@@ -8,7 +8,7 @@ const SAME_MS = 2_000;
 /** What it takes to know a clock: a backlog, or what waited for a restart, is not equally late for so long. */
 const KNOWN = { events: 20, ms: 120_000 } as const;
 
-/** How long after their eot a source's events are received, in milliseconds; negative where its clock is ahead. */
+/** How long after their eot a source's events are received, in milliseconds; negative if its clock is ahead. */
 export class Lateness {
   readonly #samples = new Float64Array(SAMPLES);
   #count = 0;
@@ -63,7 +63,7 @@ export class Lateness {
   }
 
   /**
-   * The source's clock minus the box's, in milliseconds; undefined where it is not known. Network and detection only add to the
+   * The source's clock minus the box's, in milliseconds; undefined if it is not known. Network and detection only add to the
    * lateness, so the least of the last minutes is that of the clock, once enough live events have been as late.
    */
   clockOffsetMs(at: number): number | undefined {

@@ -30,7 +30,7 @@ export interface Rhythm {
 /** What it takes to know the rhythm of a source: one may send only at the start of a match. */
 const KNOWN = { moments: 10, ms: 15_000 } as const;
 /**
- * How long any source may pause. Even where the other source of its court sends only once a minute, it is then called silent within
+ * How long any source may pause. Even if the other source of its court sends only once a minute, it is then called silent within
  * two minutes.
  */
 const PATIENCE_MS = 55_000;

@@ -119,7 +119,7 @@ export class SourceTable {
   }
 
   /**
-   * Requests that were refused before their events were read count for the source of their client, where it has only one.
+   * Requests that were refused before their events were read count for the source of their client, if it has only one.
    * @param nowMs by the box's clock.
    * @param refusals of the last day.
    * @returns every source, by court and name.
@@ -141,7 +141,7 @@ export class SourceTable {
 
   /**
    * @returns undefined unless nothing comes from anybody since all courts that were played on have stopped at once, as a dead switch
-   * makes them. An evening ends otherwise: one court after the other; and where there is only one court, nobody can tell.
+   * makes them. An evening ends otherwise: one court after the other; and if there is only one court, nobody can tell.
    */
   quiet(now: number): QuietVenue | undefined {
     for (const { heardAt } of this.#clients.values()) if (now - heardAt <= QUIET.ms) return undefined;
@@ -179,7 +179,7 @@ export class SourceTable {
     for (const court of this.#courts.values()) yield* court.sources.values();
   }
 
-  /** @returns undefined where there is no room for another one. */
+  /** @returns undefined if there is no room for another one. */
   #of(name: string, courtName: string, now: number): Source | undefined {
     const last = this.#last;
     if (last !== undefined && last.name === name && last.court.name === courtName) return last;

@@ -41,7 +41,7 @@ const PAGE =
 /** A moment, shown as a date and time in UTC. */
 export interface Time {
   readonly ms: number;
-  /** What is shown where a workbook cannot hold it as a time: before March 1900. */
+  /** What is shown if a workbook cannot hold it as a time: before March 1900. */
   readonly text: string;
 }
 
@@ -79,7 +79,7 @@ export class Sheet {
     this.#write(names.map((name, i) => textCell(this.#place(i), name, STYLES.header)));
   }
 
-  /** @param textStyle how its texts are shown. @throws {OperatorError} where the sheet is full. */
+  /** @param textStyle how its texts are shown. @throws {OperatorError} if the sheet is full. */
   row(values: readonly CellValue[], textStyle: number = STYLES.text): void {
     if (this.#rows >= SHEET_ROWS || this.#entry.isFull) throw full(this.#name);
     this.#write(values.map((value, i) => cell(this.#place(i), value, textStyle)));

@@ -13,7 +13,7 @@ const AROUND = ['box', 'epoch', 'seq', 'received_at', 'erased', 'late', 'request
 
 /** What is wrong with a file, and where. */
 export class FileFault extends Error {
-  /** From 1 on; null where nothing of it can be read. */
+  /** From 1 on; null if nothing of it can be read. */
   readonly line: number | null;
 
   constructor(line: number | null, message: string) {

@@ -84,7 +84,7 @@ class Unpacker {
     return this.#unpacked.splice(0);
   }
 
-  /** @throws {UnreadableFile} where it has not ended, or something else follows. */
+  /** @throws {UnreadableFile} if it has not ended, or something else follows. */
   async *rest(): AsyncGenerator<Buffer> {
     this.#gunzip.end();
     const code = (await this.#closed)?.code ?? '';

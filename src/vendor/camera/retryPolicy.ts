@@ -6,12 +6,12 @@ import { membersOf } from '../../base/json.ts';
 export interface BoxAnswer {
   /** 0: no complete answer, so the events may or may not be stored. */
   readonly status: number;
-  /** As it was sent; empty where there was none. */
+  /** As it was sent; empty if there was none. */
   readonly retryAfter: string;
   readonly body: string;
 }
 
-/** `why` is for people: the status, and the box's sentence where there is one. */
+/** `why` is for people: the status, and the box's sentence if there is one. */
 export type Decision =
   | { readonly kind: 'stored'; readonly duplicates: number }
   /** Send the same request again, after `Backoff.wait(retryAfterS)` seconds. */
