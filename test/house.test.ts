@@ -261,7 +261,7 @@ const CEILINGS = [
   { part: 'fleet', ceiling: 3_994, final: 1_500 },
   { part: 'vendor', ceiling: 1_761, final: 1_400 },
   { part: 'test', ceiling: 42_955, final: 26_000 },
-  { part: 'scripts', ceiling: 2_644, final: 3_000 },
+  { part: 'scripts', ceiling: 2_643, final: 3_000 },
   { part: 'words', ceiling: 23_706, final: 25_000 },
 ];
 

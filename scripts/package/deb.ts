@@ -58,10 +58,9 @@ const UNIT = /^courtd.*\.(?:service|socket|timer|sysusers|tmpfiles)$/;
 function addUnits(rules: string): string[] {
   const units = fs.readdirSync(path.join(ROOT, 'systemd')).filter((name) => UNIT.test(name));
   for (const unit of units) {
-    const own = unit.replace(/^courtd\.?/, '');
-    // debhelper expects PACKAGE.TYPE, and PACKAGE.NAME.TYPE for a unit with another name than the package.
-    const name = unit.startsWith('courtd.') ? `courtd.${own}` : `courtd.${unit}`;
-    fs.copyFileSync(path.join(ROOT, 'systemd', unit), path.join(rules, name.replace(/\.conf$/, '')));
+    // debhelper expects PACKAGE.TYPE, PACKAGE.NAME.TYPE for a unit with another name, PACKAGE@.NAME.TYPE for its template.
+    const name = unit.replace(/^courtd-([^@.]*)(@?)/, 'courtd$2.courtd-$1');
+    fs.copyFileSync(path.join(ROOT, 'systemd', unit), path.join(rules, name));
   }
   return units.filter((unit) => unit.endsWith('.timer')).map((unit) => path.basename(unit, '.timer'));
 }

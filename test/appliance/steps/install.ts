@@ -6,6 +6,7 @@ import { expect, type Walk } from '../walk.ts';
 
 /** As "systemd-analyze security" takes it: ten times the score, which is to be at most 0.5. */
 const EXPOSURE_TENTHS = 5;
+const SYSTEMD = path.resolve(import.meta.dirname, '../../../systemd');
 const UNITS = ['courtd.socket', 'courtd.service'];
 
 /** Puts a file on the stick that an installer brings. @returns its path in the box. */
@@ -36,10 +37,12 @@ export async function firstHour(walk: Walk, venue: Venue, deb: string): Promise<
   });
 
   await walk.step('units', async () => {
+    const all = fs.readdirSync(SYSTEMD).filter((name) => /^courtd.*\.(service|socket|timer)$/.test(name));
+    await box.must('ls', ...all.map((name) => `/usr/lib/systemd/system/${name}`));
     // Of the manual itself a box without man knows nothing.
     await box.must('systemd-analyze', 'verify', '--man=no', ...UNITS);
-    const threshold = `--threshold=${EXPOSURE_TENTHS}`;
-    const said = await box.must('systemd-analyze', 'security', '--no-pager', threshold, 'courtd.service');
+    const security = ['security', '--no-pager', `--threshold=${EXPOSURE_TENTHS}`, 'courtd.service'];
+    const said = await box.must('systemd-analyze', ...security);
     return `verify is clean, ${/Overall exposure level.*?: ([\d.]+)/.exec(said)?.[1]} exposed`;
   });
 

@@ -81,10 +81,8 @@ export class Shipping {
 
     await walk.step('what the shipper may see', async () => {
       const within = ['nsenter', '-t', await box.show(SHIPPER, 'MainPID'), '-m', '-U', '-n'];
-      const [user, group] = [
-        await box.must('id', '-u', 'courtd-ship'),
-        await box.must('id', '-g', 'courtd-ship'),
-      ];
+      const user = await box.must('id', '-u', 'courtd-ship');
+      const group = await box.must('id', '-g', 'courtd-ship');
       const can = async (command: string) =>
         (await box.run(...(within as [string]), '-S', user, '-G', group, 'sh', '-c', command)).status === 0;
       for (const command of FORBIDDEN) expect(!(await can(command)), `the shipper can: ${command}`);
@@ -194,11 +192,9 @@ export class Shipping {
 
   /** @returns the status, once it is so. */
   async #until(isSo: (status: ShipStatus) => boolean): Promise<ShipStatus> {
-    for (;;) {
-      const status = await this.#status();
-      if (status !== null && isSo(status)) return status;
-      await sleep(LOOK_MS);
-    }
+    let status = await this.#status();
+    for (; status === null || !isSo(status); status = await this.#status()) await sleep(LOOK_MS);
+    return status;
   }
 
   /** @returns how many events a command prints, and the SHA-256 of them. */
@@ -236,6 +232,7 @@ export class Shipping {
     const files = {
       [`${HQ}/nats.conf`]: [
         'listen: "127.0.0.1:4222"',
+        'max_payload: 9MB',
         'jetstream { store_dir: "/var/lib/nats", sync_interval: always }',
         `tls { cert_file: "${HQ}/hq.crt", key_file: "${HQ}/hq.key" }`,
         authority.configuration,
