@@ -260,9 +260,9 @@ const CEILINGS = [
   { part: 'session', ceiling: 2_730, final: 2_400 },
   { part: 'fleet', ceiling: 3_994, final: 1_500 },
   { part: 'vendor', ceiling: 1_761, final: 1_400 },
-  { part: 'test', ceiling: 42_955, final: 26_000 },
+  { part: 'test', ceiling: 42_934, final: 26_000 },
   { part: 'scripts', ceiling: 2_643, final: 3_000 },
-  { part: 'words', ceiling: 23_706, final: 25_000 },
+  { part: 'words', ceiling: 23_702, final: 25_000 },
 ];
 
 /** @returns the paths of the files below a folder of the project whose name matches, without what npm installs. */

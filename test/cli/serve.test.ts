@@ -9,7 +9,7 @@ import { serveAgain } from '../harness/servingAgain.ts';
 runInProcess();
 serveAgain();
 
-t.test('a port that is in use is told in a sentence with status 1', async (t) => {
+t.test('a port in use ends the start with status 1', async (t) => {
   const other = net.createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   t.teardown(() => other.close());
@@ -30,18 +30,15 @@ t.test('a port that is in use is told in a sentence with status 1', async (t) =>
   t.notMatch(left.join(' '), /-wal/);
 });
 
-t.test(
-  'an address that is not this machine or no address at all is told in a sentence with status 1',
-  async (t) => {
-    const check = async (host: string) => {
-      const where = ['--host', host, '--port', '0', '--data', temporaryFolder(t)];
-      const { status, stderr } = await commandInProcess(['serve', ...where]);
-      t.equal(status, 1, host);
-      t.match(stderr, /^courtd: Cannot listen on [^\n]*\. Choose another with --host\.\n$/, host);
-    };
-    await Promise.all(['192.0.2.1', 'nowhere.invalid'].map(check));
-  },
-);
+t.test('an address of another machine, or no address, ends the start with status 1', async (t) => {
+  const check = async (host: string) => {
+    const where = ['--host', host, '--port', '0', '--data', temporaryFolder(t)];
+    const { status, stderr } = await commandInProcess(['serve', ...where]);
+    t.equal(status, 1, host);
+    t.match(stderr, /^courtd: Cannot listen on [^\n]*\. Choose another with --host\.\n$/, host);
+  };
+  await Promise.all(['192.0.2.1', 'nowhere.invalid'].map(check));
+});
 
 t.test('a second serve on one data directory is refused in a sentence, and the first goes on', async (t) => {
   const daemon = await Daemon.start(t);
@@ -52,29 +49,26 @@ t.test('a second serve on one data directory is refused in a sentence, and the f
   t.equal(await daemon.stop(), 0);
 });
 
-t.test(
-  'without any token it starts, warns, answers 401 until there is one, and says once that there is',
-  async (t) => {
-    const daemon = await Daemon.run(t, temporaryFolder(t), 'none');
-    t.equal((await daemon.post(event())).status, 401);
-    t.match(await daemon.command('token', 'list'), {
-      status: 0,
-      stdout: '',
-      stderr: /There is no token yet/,
-    });
-    const { stdout } = await daemon.command('token', 'rotate');
-    const headers = { Authorization: `Bearer ${stdout.trim()}` };
-    t.equal((await daemon.post(event(), headers)).status, 202);
-    const { msg: cured } = await daemon.logged(/^there is a token now/);
-    await daemon.command('token', 'rotate');
-    t.equal(await daemon.stop(), 0);
-    t.equal(daemon.timesLogged(cured), 1);
-    t.equal(
-      daemon.timesLogged(({ problem }) => problem === 'no_token'),
-      1,
-    );
-  },
-);
+t.test('without a token it starts, warns, answers 401, and logs once when there is a token', async (t) => {
+  const daemon = await Daemon.run(t, temporaryFolder(t), 'none');
+  t.equal((await daemon.post(event())).status, 401);
+  t.match(await daemon.command('token', 'list'), {
+    status: 0,
+    stdout: '',
+    stderr: /There is no token yet/,
+  });
+  const { stdout } = await daemon.command('token', 'rotate');
+  const headers = { Authorization: `Bearer ${stdout.trim()}` };
+  t.equal((await daemon.post(event(), headers)).status, 202);
+  const { msg: cured } = await daemon.logged(/^there is a token now/);
+  await daemon.command('token', 'rotate');
+  t.equal(await daemon.stop(), 0);
+  t.equal(daemon.timesLogged(cured), 1);
+  t.equal(
+    daemon.timesLogged(({ problem }) => problem === 'no_token'),
+    1,
+  );
+});
 
 t.test(
   'every command works while the daemon runs, when it has stopped, and after it was killed',

@@ -99,7 +99,7 @@ const WRONG = [
   'prune --older-than 1d extra',
 ];
 
-t.test('wrong usage is told on standard error with status 2, and nothing is made', async (t) => {
+t.test('wrong usage prints to standard error with status 2, and creates nothing', async (t) => {
   const folder = temporaryFolder(t);
   const check = async (line: string) => {
     const env = { COURTD_DATA: path.join(folder, 'data') };
@@ -231,7 +231,7 @@ t.test('help is a command, too, and shows the general help for an unknown one', 
   t.match(unknown, { status: 2, stdout: '', stderr: /^Usage: courtd/ });
 });
 
-t.test('a variable that courtd does not know is told by every command', async (t) => {
+t.test('every command reports a variable that courtd does not know', async (t) => {
   t.equal(
     (await courtd(['help'], { COURTD_PROT: 'secret' })).stderr,
     'courtd: The variable COURTD_PROT has no effect. "courtd serve --help" shows the settings.\n',

@@ -32,7 +32,7 @@ t.test(
   },
 );
 
-t.test('where no daemon runs, or one was killed, nobody answers', async (t) => {
+t.test('nobody answers if no daemon runs or one was killed', async (t) => {
   const data = temporaryFolder(t);
   t.equal(await ask(data), undefined);
   const daemon = await Daemon.start(t, [], data);

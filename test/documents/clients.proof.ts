@@ -213,7 +213,7 @@ for (const sample of SAMPLES) {
     });
 
     t.test(
-      'waits as it is told in seconds, else 1 s and then twice as long each time, up to 30 s',
+      'waits the seconds of Retry-After, else 1 s and then twice as long each time, up to 30 s',
       async (t) => {
         const told = await FaultyServer.start(
           t,
@@ -239,7 +239,7 @@ for (const sample of SAMPLES) {
       },
     );
 
-    t.test('keeps its connection, and makes another where it is closed while idle', async (t) => {
+    t.test('keeps its connection, and makes another one if it was closed while idle', async (t) => {
       const requests = Array.from({ length: 10 }, request);
       const box = await FaultyServer.start(t, []);
       t.equal((await send(sample, temporaryFolder(t), box.port, 'x', requests)).stored, 10);
@@ -273,7 +273,7 @@ for (const sample of SAMPLES) {
       t.not(sent.status, 0);
     });
 
-    t.test('drops and reports a single event that will never be taken, and goes on', async (t) => {
+    t.test('drops and reports a single event that is never accepted, and continues', async (t) => {
       const never: Fault[] = [
         { name: 'a fault of no event', bytes: problem(400, 'invalid_json', false) },
         { name: 'too large', bytes: problem(413, 'body_too_large', false) },
@@ -319,7 +319,7 @@ for (const sample of SAMPLES) {
       }
     });
 
-    t.test('says that it is there while there is nothing to send', async (t) => {
+    t.test('sends signs of life while it has no events', async (t) => {
       const end = { name: 'enough', bytes: problem(404, 'not_found', false) };
       const box = await FaultyServer.start(t, [undefined, undefined, undefined, end]);
       const seen = request();
@@ -331,7 +331,7 @@ for (const sample of SAMPLES) {
       );
     });
 
-    t.test('goes on through an old token and a restart of courtd, and every event is there', async (t) => {
+    t.test('continues over an old token and a restart of courtd, and no event is missing', async (t) => {
       const requests = Array.from({ length: 20 }, request);
       const right = await Daemon.start(t);
       await right.stop();

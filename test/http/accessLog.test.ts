@@ -113,34 +113,31 @@ t.test(
   },
 );
 
-t.test(
-  'the refusal of an event names its source and court in the log, where they can be names',
-  async (t) => {
-    const good = event({ source: 'camera-7', court_id: 'court-7' });
-    const bad = { ...good, confidence: 2 };
-    const bodies: [body: unknown, named: object][] = [
-      [bad, { source: 'camera-7', court_id: 'court-7' }],
-      [[event(), bad, { ...bad, source: 'camera-8' }], { source: 'camera-7', court_id: 'court-7' }],
-      [
-        { ...bad, court_id: 7 },
-        { source: 'camera-7', court_id: undefined },
-      ],
-      [
-        { ...bad, source: 'x'.repeat(257), court_id: 'a\u0085b' },
-        { source: undefined, court_id: undefined },
-      ],
-      [[null], { source: undefined, court_id: undefined }],
-    ];
-    for (const [body, named] of bodies) {
-      const answer = await answerOf(daemon.post(body));
-      const { request_id, ...told } = JSON.parse(answer.body);
-      t.equal(answer.status, 400);
-      t.notOk('source' in told || 'logged' in told, 'in the log, not in the answer');
-      const { source, court_id } = await daemon.logged((line) => line.request_id === request_id);
-      t.strictSame({ source, court_id }, { source: undefined, court_id: undefined, ...named });
-    }
-  },
-);
+t.test('the log names source and court of a rejected event if they are valid names', async (t) => {
+  const good = event({ source: 'camera-7', court_id: 'court-7' });
+  const bad = { ...good, confidence: 2 };
+  const bodies: [body: unknown, named: object][] = [
+    [bad, { source: 'camera-7', court_id: 'court-7' }],
+    [[event(), bad, { ...bad, source: 'camera-8' }], { source: 'camera-7', court_id: 'court-7' }],
+    [
+      { ...bad, court_id: 7 },
+      { source: 'camera-7', court_id: undefined },
+    ],
+    [
+      { ...bad, source: 'x'.repeat(257), court_id: 'a\u0085b' },
+      { source: undefined, court_id: undefined },
+    ],
+    [[null], { source: undefined, court_id: undefined }],
+  ];
+  for (const [body, named] of bodies) {
+    const answer = await answerOf(daemon.post(body));
+    const { request_id, ...told } = JSON.parse(answer.body);
+    t.equal(answer.status, 400);
+    t.notOk('source' in told || 'logged' in told, 'in the log, not in the answer');
+    const { source, court_id } = await daemon.logged((line) => line.request_id === request_id);
+    t.strictSame({ source, court_id }, { source: undefined, court_id: undefined, ...named });
+  }
+});
 
 t.test('a refusal by the store names source and court in the log, as one of the event does', async (t) => {
   const other = new Database(path.join(daemon.data, 'courtd.db'), { timeout: 0 });
@@ -160,7 +157,7 @@ t.test('a refusal by the store names source and court in the log, as one of the 
 });
 
 t.test(
-  'the log tells two cameras that share an event_id from one that does not raise its revision, and names the event',
+  'the log distinguishes two cameras with one event_id from one that does not raise its revision',
   async (t) => {
     const from = daemon.log.length;
     const [first, second] = [event({ event_id: '1' }), event({ event_id: '2' })];

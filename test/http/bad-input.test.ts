@@ -41,7 +41,7 @@ t.test('a required field that is missing, null or of another type is a fault at 
   }
 });
 
-t.test('an event without anything has all of its faults told', async (t) => {
+t.test('an empty event is rejected with all of its faults', async (t) => {
   await isInvalid(t, {}, 'an empty object', ...REQUIRED);
 });
 
@@ -139,7 +139,7 @@ t.test('a malformed eot is refused', async (t) => {
     await isInvalid(t, bad({ eot }), `eot ${show(eot)}`, 'eot');
 });
 
-t.test('of a bad event in a batch, first, in the middle or last, place and id are told', async (t) => {
+t.test('an answer names index and id of an invalid event, first, in the middle or last', async (t) => {
   for (const index of [0, 2, 4]) {
     const batch: unknown[] = events(5, { session_id: 'bad' });
     batch[index] = bad({ event_id: 'the-bad-one', confidence: 1.2 });
@@ -164,7 +164,7 @@ t.test('what is no object is an event at fault in an array', async (t) => {
   await table.goesOn(t, 'no objects');
 });
 
-t.test('an answer lists at most 50 events with 10 faults each, and tells the totals', async (t) => {
+t.test('an answer lists at most 50 events with 10 faults each, and has the totals', async (t) => {
   const worst = { session_id: 'bad', revision: -1 };
   const single = checkProblem(
     t,

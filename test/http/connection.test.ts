@@ -111,7 +111,7 @@ t.test('malformed HTTP is 400 with our body, and ends the connection', async (t)
   }
 });
 
-t.test('what was not HTTP is told from what was, and named where it is known', async (t) => {
+t.test('input that is not HTTP is distinguished from HTTP, and named if it is known', async (t) => {
   const chunked = good({ headers: { 'transfer-encoding': 'chunked' }, body: 'zz\r\n' });
   const sentences: [sentence: RegExp, bytes: Buffer][] = [
     [/^The body is malformed: .*chunk/, chunked],
@@ -185,24 +185,27 @@ t.test('a client that asks for the end of the connection gets it after its answe
   t.equal(await client.over, null);
 });
 
-t.test('and where it is refused before its body has come, that is read, and not reset', async (t) => {
-  const line = 'POST /nothing HTTP/1.1';
-  for (const parts of [
-    { line, headers: { connection: 'close', 'content-length': '60000' } },
-    { line: 'POST /nothing HTTP/1.0', headers: { 'content-length': '60000' } },
-  ]) {
-    const client = await RawClient.connect(t, daemon);
-    client.socket.pause();
-    client.send(good({ ...parts, body: '' }));
-    for (let i = 0; i < 6; i++) {
-      await wait(50);
-      await client.sendAll('x'.repeat(10_000));
+t.test(
+  'if a request is rejected before its body has come, the body is discarded and the connection is not reset',
+  async (t) => {
+    const line = 'POST /nothing HTTP/1.1';
+    for (const parts of [
+      { line, headers: { connection: 'close', 'content-length': '60000' } },
+      { line: 'POST /nothing HTTP/1.0', headers: { 'content-length': '60000' } },
+    ]) {
+      const client = await RawClient.connect(t, daemon);
+      client.socket.pause();
+      client.send(good({ ...parts, body: '' }));
+      for (let i = 0; i < 6; i++) {
+        await wait(50);
+        await client.sendAll('x'.repeat(10_000));
+      }
+      client.socket.resume();
+      t.equal((await client.next()).status, 404, parts.line);
+      t.equal(await client.over, null, 'the end, and no reset');
     }
-    client.socket.resume();
-    t.equal((await client.next()).status, 404, parts.line);
-    t.equal(await client.over, null, 'the end, and no reset');
-  }
-});
+  },
+);
 
 t.test('a client that ends in the middle of a body that was refused gets no second answer', async (t) => {
   const client = await RawClient.connect(t, daemon);
@@ -284,7 +287,7 @@ t.test('what follows a request that ends the connection is not answered', async 
   }
 });
 
-t.test('after a refusal the connection can be used on, where its body was small', async (t) => {
+t.test('after a rejection with a small body the connection can be used again', async (t) => {
   const client = await RawClient.connect(t, daemon);
   const refused = [
     good({ line: 'PUT /v1/events HTTP/1.1' }),
@@ -300,7 +303,7 @@ t.test('after a refusal the connection can be used on, where its body was small'
 });
 
 t.test(
-  'a refusal ends the connection where its token was wrong, or a large body is on its way',
+  'a rejection closes the connection if the token was wrong or a large body is on its way',
   async (t) => {
     const refused: Record<number, Buffer> = {
       401: good({ headers: { authorization: undefined } }),

@@ -40,7 +40,7 @@ t.test(
   },
 );
 
-t.test('of several faults the first in the order of the design is told', async (t) => {
+t.test('of several faults the answer has the first in the order of the guide', async (t) => {
   // Each row is a fault, and what it is answered while all those below it are there too.
   const ladder: [status: number, code: string, faulty: Partial<Record<string, string | undefined>>][] = [
     [400, 'malformed_request', { host: undefined }],
@@ -214,13 +214,13 @@ t.test('the media type that came is quoted, cut, and without what a terminal wou
   t.match(await told('a/\u009b31m'), '"a/?31m"');
 });
 
-t.test('a body that is gzip without saying so is told what to add', async (t) => {
+t.test('a gzip body without its header is rejected with the header to add', async (t) => {
   const answer = await ask(t, { body: gzipSync(body()) });
   const { error } = checkProblem(t, answer, 400, 'invalid_json');
   t.match(error, 'Content-Encoding: gzip');
 });
 
-t.test('a 202 says how many duplicates differ from what is stored, where there are any', async (t) => {
+t.test('a 202 counts the duplicates that differ from what is stored', async (t) => {
   const [a, b, c] = [event(), event(), event()];
   const conflicts = async (sent: unknown) =>
     (await answerOf(daemon.post(sent))).headers.get('courtd-conflicts');
@@ -299,7 +299,7 @@ t.test('gzip that is garbage, cut off or followed by something else is 400', asy
   checkProblem(t, notJson, 400, 'invalid_json', 'good gzip of bad JSON');
 });
 
-t.test('an answer says nothing of the software, and names the request as the log does', async (t) => {
+t.test('an answer does not name the software, and has the request id of the log', async (t) => {
   const answers = [await ask(t, {}), await ask(t, { body: body() })];
   for (const { headers } of answers)
     t.strictSame([headers.get('server'), headers.get('x-powered-by')], [null, null]);

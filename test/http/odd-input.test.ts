@@ -30,7 +30,7 @@ async function comeBack(t: Asserts, ...rows: Record<string, string>[]): Promise<
   return lines;
 }
 
-t.test('numbers come back digit for digit where a double does not hold them', async (t) => {
+t.test('numbers that no double holds come back digit for digit', async (t) => {
   const numbers = [
     '18446744073709551615',
     '-9223372036854775808',
@@ -98,7 +98,7 @@ t.test('of duplicate members the last wins, in the envelope and in the payload',
   );
 });
 
-t.test('a member may have any name, also where two differ only by an escape', async (t) => {
+t.test('a member may have any name, even if two differ only by an escape', async (t) => {
   const names = [
     '__proto__',
     'constructor',

@@ -108,7 +108,7 @@ t.test('each example is valid by the document, and stored by courtd', async (t) 
   }
 });
 
-t.test('an event is valid by the document exactly where courtd takes it', async (t) => {
+t.test('an event is valid by the document exactly if courtd accepts it', async (t) => {
   const values = [null, 7, -0.5, 'text', true, [], {}];
   const names = [
     'n'.repeat(256),
@@ -192,7 +192,7 @@ function raw(parts: Parameters<typeof request>[1]): Promise<Answer> {
   return RawClient.ask(t, daemon, request(daemon, parts));
 }
 
-t.test('what courtd refuses is answered as the document says', async (t) => {
+t.test('every rejection is an answer of the document', async (t) => {
   for (const [code, ask] of Object.entries(REFUSED)) {
     const answer = await ask();
     t.equal(JSON.parse(answer.body).code, code);

@@ -87,28 +87,25 @@ const eot = eotText(fc.constant(2026), fc.constant(12), fc.constantFrom(30, 31))
   (text) => oracleNs(text) !== undefined,
 );
 
-t.test(
-  'the export is in the order of eot, in whatever form, and of arrival where that is the same',
-  async () => {
-    const some = fc.oneof(
-      eot,
-      fc.constantFrom('2026-12-31T24:00Z', '20261231T235960z', '2027-01-01 00:00:00,0+00'),
-    );
-    const batches = fc.array(fc.array(some, { maxLength: 40 }), { minLength: 1, maxLength: 4 });
-    const property = fc.asyncProperty(batches, async (batches) => {
-      const session_id = newSession();
-      const sent = batches.map((batch) => batch.map((eot) => event({ session_id, eot })));
-      for (const events of sent) await send(events);
-      const all = sent.flat();
-      if (all.length === 0) return true;
-      const found = (await daemon.exported(session_id)).map((line) => JSON.parse(line));
-      const wanted = all.toSorted((a, b) => Number(oracleNs(a.eot)! - oracleNs(b.eot)!));
-      const shown = (events: typeof all) => `${events.map(({ event_id, eot }) => `${event_id} ${eot}`)}`;
-      return shown(found) === shown(wanted);
-    });
-    await fc.assert(property, numRuns(100));
-  },
-);
+t.test('the export is in the order of eot, in any form, and of arrival if that is equal', async () => {
+  const some = fc.oneof(
+    eot,
+    fc.constantFrom('2026-12-31T24:00Z', '20261231T235960z', '2027-01-01 00:00:00,0+00'),
+  );
+  const batches = fc.array(fc.array(some, { maxLength: 40 }), { minLength: 1, maxLength: 4 });
+  const property = fc.asyncProperty(batches, async (batches) => {
+    const session_id = newSession();
+    const sent = batches.map((batch) => batch.map((eot) => event({ session_id, eot })));
+    for (const events of sent) await send(events);
+    const all = sent.flat();
+    if (all.length === 0) return true;
+    const found = (await daemon.exported(session_id)).map((line) => JSON.parse(line));
+    const wanted = all.toSorted((a, b) => Number(oracleNs(a.eot)! - oracleNs(b.eot)!));
+    const shown = (events: typeof all) => `${events.map(({ event_id, eot }) => `${event_id} ${eot}`)}`;
+    return shown(found) === shown(wanted);
+  });
+  await fc.assert(property, numRuns(100));
+});
 
 t.test('any JSON in a payload and in an unknown field comes back the same value', async () => {
   const property = fc.asyncProperty(

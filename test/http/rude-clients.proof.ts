@@ -112,7 +112,7 @@ t.test('who asks for a tunnel behind a good request and resets the connection do
   t.equal((await RawClient.ask(t, daemon, good())).body, ACCEPTED);
 });
 
-t.test('who is refused and goes away without sending the body is let go at once', async (t) => {
+t.test('the connection of a rejected client that leaves without its body is released at once', async (t) => {
   // It has the ten seconds of a drain: it does not read, or the end of the answer would end this side too.
   const staying = await RawClient.connect(t, daemon, newAddress());
   staying.socket.pause();
@@ -128,7 +128,7 @@ t.test('who is refused and goes away without sending the body is let go at once'
   staying.socket.destroy();
 });
 
-t.test('who is too slow is told 408, and the connection ends', async (t) => {
+t.test('a request that is too slow gets 408, and the connection ends', async (t) => {
   const stalls = {
     nothing: '',
     'half a line': 'POST /v1/ev',

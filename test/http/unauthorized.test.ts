@@ -16,7 +16,7 @@ const rotate = async (daemon: Daemon, ...args: string[]) => {
   return stdout.trim();
 };
 
-t.test('a 401 tells a camera to keep its events, whom to ask, and to come again in 30 s', async (t) => {
+t.test('a 401 has the advice to keep the events, whom to ask, and Retry-After: 30', async (t) => {
   const daemon = await Daemon.start(t);
   for (const authorization of [undefined, 'Basic x', 'Bearer wrong']) {
     const bytes = request(daemon, { headers: { authorization }, body: JSON.stringify(event()) });
@@ -28,7 +28,7 @@ t.test('a 401 tells a camera to keep its events, whom to ask, and to come again 
   }
 });
 
-t.test('the log says why a token was refused; each sender is told the same', async (t) => {
+t.test('the log has the reason of each 401, and all clients get the same answer', async (t) => {
   const daemon = await Daemon.start(t);
   const revoked = await rotate(daemon);
   const retired = await rotate(daemon);

@@ -80,7 +80,7 @@ t.test('metrics of a box', async (t) => {
       t.ok(value(`courtd_problem{code="${code}",level="${level}"}`)! >= 1, code);
   });
 
-  t.test('the file says the same, for everybody to read, and goes with the daemon', async (t) => {
+  t.test('metrics.prom has the same metrics, everybody may read it, and a stop removes it', async (t) => {
     const names = (text: string) => [...parseMetrics(text).types.keys()];
     t.strictSame(names(fs.readFileSync(file, 'utf8')), names(stdout));
     await daemon.stop();

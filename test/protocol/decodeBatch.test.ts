@@ -54,7 +54,7 @@ t.test('a bad value is quoted with what must hold', async (t) => {
     t.match(details(event(fields), rules), [{ path, message }], show(fields));
 });
 
-t.test('an answer about one event tells all of its faults, in a sentence the first', async (t) => {
+t.test('an answer about one event lists all of its faults, and its sentence has the first', async (t) => {
   const problem = explain(event({ confidence: 2, revision: -1, eot: 'now', payload: { is_in: 1 } }));
   t.strictSame(Object.keys(problem.members), ['details']);
   const told = problem.members.details ?? [];
@@ -93,7 +93,7 @@ t.test('hostile long values and names come to an end, and are cut', async (t) =>
   t.equal(details_total, 20_001);
 });
 
-t.test('an object around the events is told to be left out', async (t) => {
+t.test('an object around the events is rejected with the advice to leave it out', async (t) => {
   for (const body of [{ events: [event()] }, { version: 1, data: [] }]) {
     const { code, message, members } = explain(body);
     t.equal(code, 'invalid_event');
@@ -104,7 +104,7 @@ t.test('an object around the events is told to be left out', async (t) => {
     t.match(explain(body).message, /^The event is invalid: /);
 });
 
-t.test('what is not JSON is told with its reason, and not quoted', async (t) => {
+t.test('a body that is not JSON is rejected with the reason, and is not quoted', async (t) => {
   const one = JSON.stringify(event());
   const cases: [message: string | RegExp, ...bodies: (string | Buffer)[]][] = [
     ['The body is empty: send one event, or an array of events.', '', ' ', '\r\n\t'],

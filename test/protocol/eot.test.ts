@@ -62,7 +62,7 @@ t.test('the years are those in UTC, and each of their nanoseconds fits 64 bits',
   }
 });
 
-t.test('any text in the forms of an eot means what a second reading of it says', async (t) => {
+t.test('an eot in any form has the instant that a second parser finds', async (t) => {
   let valid = 0;
   const property = fc.property(anyEot, (text) => {
     const ns = eotToNs(text);
@@ -74,24 +74,18 @@ t.test('any text in the forms of an eot means what a second reading of it says',
   t.ok(valid > tried / 3 && valid < tried, `${valid} of ${tried} are valid`);
 });
 
-t.test(
-  'a text that is an eot but for a character or two is one exactly where a second reading says so',
-  async () => {
-    const edit = fc.record({
-      at: fc.nat({ max: 40 }),
-      out: fc.nat({ max: 2 }),
-      text: fc.string({ unit: fc.constantFrom(...'0123456789-+:.,TtZz ', '\u0661'), maxLength: 2 }),
-    });
-    const property = fc.property(anyEot, fc.array(edit, { minLength: 1, maxLength: 2 }), (eot, edits) => {
-      const text = edits.reduce(
-        (all, { at, out, text }) => all.slice(0, at) + text + all.slice(at + out),
-        eot,
-      );
-      return eotToNs(text) === oracleNs(text);
-    });
-    fc.assert(property, numRuns(20_000));
-  },
-);
+t.test('a text close to an eot is valid exactly if a second parser accepts it', async () => {
+  const edit = fc.record({
+    at: fc.nat({ max: 40 }),
+    out: fc.nat({ max: 2 }),
+    text: fc.string({ unit: fc.constantFrom(...'0123456789-+:.,TtZz ', '\u0661'), maxLength: 2 }),
+  });
+  const property = fc.property(anyEot, fc.array(edit, { minLength: 1, maxLength: 2 }), (eot, edits) => {
+    const text = edits.reduce((all, { at, out, text }) => all.slice(0, at) + text + all.slice(at + out), eot);
+    return eotToNs(text) === oracleNs(text);
+  });
+  fc.assert(property, numRuns(20_000));
+});
 
 const OF_A_DAY = 'must be a time of day from 00:00:00 to 23:59:60, or 24:00:00';
 const OFFSET = 'must have an offset of at most 23:59';
@@ -100,7 +94,7 @@ const YEARS = 'must be in the years 1678 to 2261, in UTC';
 const NO_OFFSET = /^must end with a time zone offset/;
 const SHAPE = /^must be an ISO 8601 time with an offset/;
 
-t.test('what is not an eot is refused, and the fault says why', async (t) => {
+t.test('a text that is no eot is rejected with its fault', async (t) => {
   const cases: [fault: string | RegExp, ...eots: string[]][] = [
     [NO_OFFSET, '2026-03-14T15:09', '2026-03-14T15:09:26', '2026-03-14T15:09:26.535', '2026-02-31T99:99'],
     [SHAPE, '', 'Z', 'now', '0', '1773500966', '1773500966535', '2026', '2026-03-14', '2026-03-14Z'],

@@ -17,7 +17,7 @@ import { numRuns } from '../harness/numRuns.ts';
 const read = (text: string) => decodeBatch(Buffer.from(text));
 const payloadOf = (payload: string) => read(eventText({ payload }))[0]?.payload;
 
-t.test('a number is an integer only where the text is one, whatever a double would make of it', (t) => {
+t.test('a number is an integer only if its text is one, even if a double would round it to one', (t) => {
   const parts = fc.record({
     sign: fc.constantFrom('', '-'),
     whole: fc.oneof(fc.nat().map(String), fc.bigInt({ min: 0n, max: 2n ** 54n }).map(String)),
@@ -151,7 +151,7 @@ t.test('__proto__ is a member like any other', async (t) => {
   t.equal(bare.members.details?.length, 10, 'and gives an event no fields');
 });
 
-t.test('as many values as a body may have are taken, one more is told', async (t) => {
+t.test('a body with the most values is accepted, and one more is rejected', async (t) => {
   // The event, its members' values and two lists in its payload.
   const own = Object.keys(event()).length + 3;
   const holds = (values: number, element: string) =>
@@ -173,7 +173,7 @@ t.test('as many values as a body may have are taken, one more is told', async (t
   t.equal(read(eventText({ payload: `{${named}}` })).length, 1, 'names do not count');
 });
 
-t.test('what is too much is told before the rest is read, JSON or not', async (t) => {
+t.test('a body with too many values is rejected before the rest is read', async (t) => {
   t.equal(refusal('[0,'.concat('0,'.repeat(300_000))).code, 'body_too_large');
   t.equal(refusal('{"a":'.repeat(100)).code, 'too_deep');
   t.equal(refusal(`[${'0,'.repeat(600)}`).code, 'invalid_json', 'but the number of events at the end');
@@ -198,7 +198,7 @@ t.test('it reads only its own part of a larger memory', async (t) => {
   t.equal(refusal(memory.subarray(3, -7)).message, 'The body is not JSON: it ends too early.');
 });
 
-t.test('where a body is broken is told in bytes', async (t) => {
+t.test('a fault of JSON names the byte at which it is', async (t) => {
   const cases: [body: string, at: number][] = [
     ['{"a":1,}', 7],
     ['[1,]', 3],

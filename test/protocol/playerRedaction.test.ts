@@ -22,7 +22,7 @@ t.test('a string is replaced wherever it is a value, and the rest stays byte for
 });
 
 t.test(
-  'a player who is the name of a member is replaced, a member that the protocol names is not',
+  'a player id that is also a member name is replaced, but not in a member of the protocol',
   async (t) => {
     t.equal(replacePlayers('{"points":{"anna" : 3}}', anna), '{"points":{"erased-x" : 3}}');
     const kmh = (value: string) => (value === 'kmh' ? 'erased-x' : undefined);
@@ -30,7 +30,7 @@ t.test(
   },
 );
 
-t.test('a short id stays where it is known to be something else, and goes everywhere else', async (t) => {
+t.test('a short id stays in fields that mean something else, and is replaced everywhere else', async (t) => {
   const smash = (value: string) => (value === 'smash' || value === 'p-smash' ? 'erased-x' : undefined);
   t.equal(
     replacePlayers('{"player_id":"smash","shot_type":"smash","swing_type" : "smash","kind":"smash"}', smash),
@@ -118,7 +118,7 @@ t.test('a number is a player only as player_id', async (t) => {
   t.notOk(mentions('{"x_ft":7,"player_id":17}', isSeven));
 });
 
-t.test('whoever is named as player_id is found, however deep and however it is spelled', async (t) => {
+t.test('every player_id is found, at any depth and in any spelling', async (t) => {
   const named =
     '{"pl\\u0061yer_id":"anna","pair":[{"player_id" : 7},{"player_id":"b\\"ea"}],"x":"player_id","y":"cleo","player_id":{"z":"dora"}}';
   t.same([...playersNamed(named)], ['anna', '7', 'b"ea']);

@@ -16,7 +16,7 @@ const areSame = (a: string, b: string) => {
   return sameJson(first, second);
 };
 
-t.test('two payloads are the same where they are one JSON value', async (t) => {
+t.test('two payloads are the same if they are the same JSON value', async (t) => {
   const cases: [a: string, b: string][] = [
     ['{"a":1,"b":[true,null]}', ' { "b" : [ true , null ] , "a" : 1.0 } '],
     ['{"a":1e2}', '{"a":100}'],
@@ -59,7 +59,7 @@ t.test('two values are not the same, however alike', async (t) => {
   for (const [a, b] of cases) t.equal(areSame(`{"v":${a}}`, `{"v":${b}}`), false, `${a} and ${b}`);
 });
 
-t.test('where sameness cannot be told cheaply, a different text is different content', async (t) => {
+t.test('if two values cannot be compared cheaply, different text is different content', async (t) => {
   const cases: [a: string, b: string][] = [
     ['{"n":18446744073709551615}', '{"n":18446744073709551615.0}'],
     ['{"n":1e300}', '{"n":10e299}'],

@@ -109,7 +109,7 @@ function unpluggedAt(now: number): number | undefined {
   return night >= 0 && time >= 11 * H && time < 20 * H ? (night % COURTS.length) + 1 : undefined;
 }
 
-t.test('a month of eight courts with one camera each: who is dead is found, and nobody else', (t) => {
+t.test('in a month of eight courts with one camera each, every dead camera is found and no other', (t) => {
   const venue = new Venue();
   /** When the power of each dead camera went. */
   const dead = new Map<number, number>();

@@ -158,7 +158,7 @@ t.test('an odd field, an odd time and a conflict are reported for an hour, acros
   t.end();
 });
 
-t.test('another court that plays says nothing of this one', (t) => {
+t.test('a court that plays does not make another court silent', (t) => {
   const { table } = new Venue();
   for (let now = 0; now < 20 * S; now += 250) table.stored('c', [sent('a'), sent('b', 'court-2')], WALL, now);
   for (let now = 20 * S; now < 600 * S; now += 250) table.stored('c', [sent('b', 'court-2')], WALL, now);
@@ -335,33 +335,30 @@ t.test('a source without signs of life is overdue after a week in which others w
   t.end();
 });
 
-t.test(
-  'a venue is quiet where all courts stopped at once, and not where they ended one after the other',
-  (t) => {
-    const stopping = (...ends: number[]) => {
-      const table = new SourceTable();
-      const courts = [...ends.entries()];
-      for (let now = 0; now <= Math.max(...ends); now += S) {
-        for (const [i, end] of courts)
-          if (now <= end) table.stored(`c${i}`, [sent('a', `court-${i}`)], WALL, now);
-      }
-      return table;
-    };
-    const end = HOUR / 2;
-    const dead = stopping(end, end - 3 * S, end - S);
-    t.equal(dead.quiet(end + 5 * MIN), undefined);
-    t.strictSame(dead.quiet(end + 5 * MIN + 1), { for_s: 300, sources: 3 });
-    t.equal(stopping(end, end - 11 * S, end - 20 * MIN).quiet(end + HOUR), undefined);
-    t.equal(stopping(end, end - 20 * MIN).quiet(end + HOUR), undefined);
-    t.equal(stopping(end).quiet(end + HOUR), undefined, 'with one court nobody can tell');
-    dead.stored('c1', [], WALL, end + 6 * MIN);
-    t.equal(dead.quiet(end + 6 * MIN), undefined, 'somebody is there');
-    t.equal(new SourceTable().quiet(HOUR), undefined);
-    t.end();
-  },
-);
+t.test('a venue is quiet if all courts stop at once, and not if they end one after the other', (t) => {
+  const stopping = (...ends: number[]) => {
+    const table = new SourceTable();
+    const courts = [...ends.entries()];
+    for (let now = 0; now <= Math.max(...ends); now += S) {
+      for (const [i, end] of courts)
+        if (now <= end) table.stored(`c${i}`, [sent('a', `court-${i}`)], WALL, now);
+    }
+    return table;
+  };
+  const end = HOUR / 2;
+  const dead = stopping(end, end - 3 * S, end - S);
+  t.equal(dead.quiet(end + 5 * MIN), undefined);
+  t.strictSame(dead.quiet(end + 5 * MIN + 1), { for_s: 300, sources: 3 });
+  t.equal(stopping(end, end - 11 * S, end - 20 * MIN).quiet(end + HOUR), undefined);
+  t.equal(stopping(end, end - 20 * MIN).quiet(end + HOUR), undefined);
+  t.equal(stopping(end).quiet(end + HOUR), undefined, 'with one court nobody can tell');
+  dead.stored('c1', [], WALL, end + 6 * MIN);
+  t.equal(dead.quiet(end + 6 * MIN), undefined, 'somebody is there');
+  t.equal(new SourceTable().quiet(HOUR), undefined);
+  t.end();
+});
 
-t.test('a thousand sources are told apart; one that was not heard of for long makes room', (t) => {
+t.test('a thousand sources are remembered; the one that was silent longest makes room', (t) => {
   const table = new SourceTable();
   for (let i = 0; i < 1_100; i++) table.stored('c', [sent(`source-${i}`)], WALL, i * S);
   t.equal(table.report(1_100 * S, WALL, []).length, 1_000);
