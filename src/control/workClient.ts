@@ -4,6 +4,7 @@ import readline from 'node:readline';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { http } from '../base/nodeHttp.ts';
 import { OperatorError } from '../base/operatorError.ts';
+import type { StepProgress } from '../store/retention/steps.ts';
 import { ANSWER_MS, askStatus, DaemonHangs, explainFailure, unknownAnswer } from './controlClient.ts';
 import { checkSocketFile } from './controlSocket.ts';
 import type { WorkLine } from './workRoutes.ts';
@@ -26,16 +27,16 @@ function notRunning(data: DataDirectory): OperatorError {
  * @param on is called with how far it is.
  * @throws {OperatorError} if no daemon runs, or if it cannot do that: what it has done stays done.
  */
-export async function haveDone<Doing extends string, Result>(
+export async function haveDone<Result>(
   data: DataDirectory,
   path: string,
   request: object,
-  on: (doing: Doing, count: number) => void,
+  on: StepProgress,
 ): Promise<Result> {
   const response = await begin(data, path, JSON.stringify(request));
   try {
     for await (const text of readline.createInterface({ input: response })) {
-      const line: WorkLine<Doing, Result> = JSON.parse(text);
+      const line: WorkLine<Result> = JSON.parse(text);
       if ('failed' in line) throw new OperatorError(line.failed);
       if ('done' in line) return line.done;
       on(line.doing, line.count);

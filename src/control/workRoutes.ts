@@ -1,9 +1,10 @@
 import { membersOf } from '../base/json.ts';
 import { OperatorError } from '../base/operatorError.ts';
-import type { Erased, EraseProgress, ErasureRequest } from '../store/erasure/erase.ts';
+import type { Erased, ErasureRequest } from '../store/erasure/erase.ts';
 import type { RefusedSelection } from '../store/refused/refusedFile.ts';
 import type { PruneSelection } from '../store/retention/expiredEvents.ts';
-import type { Pruned, PruneProgress } from '../store/retention/prune.ts';
+import type { Pruned } from '../store/retention/prune.ts';
+import type { StepProgress } from '../store/retention/steps.ts';
 import { answerJson, bodyOf, type ControlRoute } from './controlServer.ts';
 
 export const PRUNE_PATH = '/v1/prune';
@@ -22,21 +23,17 @@ const PROGRESS_MS = 500;
 const BODY_BYTES = 1024 ** 2;
 
 /** A line of the answer; the last one has `done` or `failed`. */
-export type WorkLine<Doing extends string, Result> =
-  | { readonly doing: Doing; readonly count: number }
+export type WorkLine<Result> =
+  | { readonly doing: 'events' | 'reader'; readonly count: number }
   | { readonly done: Result }
   /** Why it does not continue, in sentences. */
   | { readonly failed: string };
 
 /** Ends at the next step after its client has gone. */
-type Work<Request, Progress, Result> = (
-  request: Request,
-  on: Progress,
-  signal: AbortSignal,
-) => Promise<Result>;
+type Work<Request, Result> = (request: Request, on: StepProgress, signal: AbortSignal) => Promise<Result>;
 
 /** `POST /v1/prune`. */
-export function pruneRoute(prune: Work<PruneSelection, PruneProgress, Pruned>): ControlRoute {
+export function pruneRoute(prune: Work<PruneSelection, Pruned>): ControlRoute {
   return workRoute(PRUNE_PATH, prune, ({ beforeMs, type, session, hold }: Partial<PruneSelection>) => {
     if (typeof beforeMs !== 'number') return undefined;
     return {
@@ -50,7 +47,7 @@ export function pruneRoute(prune: Work<PruneSelection, PruneProgress, Pruned>): 
 }
 
 /** `POST /v1/player/erase`. */
-export function eraseRoute(erase: Work<ErasureRequest, EraseProgress, Erased>): ControlRoute {
+export function eraseRoute(erase: Work<ErasureRequest, Erased>): ControlRoute {
   return workRoute(ERASE_PATH, erase, ({ player, before }: Partial<EraseBody>) => {
     if (typeof player !== 'string' || player === '') return undefined;
     const beforeNs = before === undefined ? undefined : BigInt(before);
@@ -69,9 +66,9 @@ export function dropRoute(drop: (which: RefusedSelection) => Promise<number>): C
  * `POST path`: work of the writer that takes a while. Answers with lines of JSON meanwhile.
  * @param requestOf reads the members of the body; undefined if it is no request.
  */
-function workRoute<Body extends object, Request, Doing extends string, Result>(
+function workRoute<Body extends object, Request, Result>(
   path: string,
-  work: Work<Request, (doing: Doing, count: number) => void, Result>,
+  work: Work<Request, Result>,
   requestOf: (body: Partial<Body>) => Request | undefined,
 ): ControlRoute {
   return {
@@ -84,12 +81,12 @@ function workRoute<Body extends object, Request, Doing extends string, Result>(
       if (request === undefined) return answerJson(res, { error: `This is no request for ${path}.` }, 400);
       const gone = new AbortController();
       res.once('close', () => gone.abort());
-      const write = (line: WorkLine<Doing, Result> | object) => res.write(`${JSON.stringify(line)}\n`);
+      const write = (line: WorkLine<Result> | object) => res.write(`${JSON.stringify(line)}\n`);
       let progress: object = { doing: 'events', count: 0 };
       res.writeHead(200, { 'Content-Type': 'application/x-ndjson' }).flushHeaders();
       const timer = setInterval(() => write(progress), PROGRESS_MS);
       try {
-        const on = (doing: Doing, count: number) => {
+        const on: StepProgress = (doing, count) => {
           progress = { doing, count };
         };
         write({ done: await work(request, on, gone.signal) });

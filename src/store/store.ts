@@ -9,7 +9,7 @@ import { lockDirectory } from './directory/directoryLock.ts';
 import { keepReserve } from './directory/diskReserve.ts';
 import { watchFiles } from './directory/fileMonitor.ts';
 import { lacksDatabase, noteNewDatabase } from './directory/newDatabase.ts';
-import { type Erased, type EraseProgress, type ErasureRequest, erasePlayer } from './erasure/erase.ts';
+import { type Erased, type ErasureRequest, erasePlayer } from './erasure/erase.ts';
 import { SCHEMA_VERSION } from './layout/schema.ts';
 import { sessionCounter } from './layout/sessionCounter.ts';
 import {
@@ -23,8 +23,8 @@ import { explain } from './open/openErrors.ts';
 import { recoveryBarrier } from './open/recoveryBarrier.ts';
 import { upgradeDatabase } from './open/upgradeDatabase.ts';
 import type { PruneSelection } from './retention/expiredEvents.ts';
-import { type Pruned, type PruneProgress, pruneEvents } from './retention/prune.ts';
-import type { StepWriter } from './retention/steps.ts';
+import { type Pruned, pruneEvents } from './retention/prune.ts';
+import type { StepProgress, StepWriter } from './retention/steps.ts';
 import {
   readSources,
   type SourceChanges,
@@ -190,12 +190,12 @@ export class Store {
    * @param signal ends it at its next pause, with an AbortError.
    * @throws {OperatorError} where another one or an erasure is running, the disk is full and stays so, or the database fails.
    */
-  prune(selection: PruneSelection, on: PruneProgress, signal?: AbortSignal): Promise<Pruned> {
+  prune(selection: PruneSelection, on: StepProgress, signal?: AbortSignal): Promise<Pruned> {
     return this.#alone('prune', signal, (context) => pruneEvents({ ...context, on }, selection));
   }
 
   /** Erases a player, as steps of the writer. @param signal as for `prune`. @throws {OperatorError} as `prune`. */
-  erase(request: ErasureRequest, on: EraseProgress, signal?: AbortSignal): Promise<Erased> {
+  erase(request: ErasureRequest, on: StepProgress, signal?: AbortSignal): Promise<Erased> {
     return this.#alone('player erase', signal, (context) => erasePlayer({ ...context, on }, request));
   }
 

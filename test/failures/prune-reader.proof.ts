@@ -20,6 +20,7 @@ t.test(
       const both = [...events(500), ...events(500, { type: 'PLAYER_POSITION' })];
       committer.append(...court(...both.sort((a, b) => (a.event_id < b.event_id ? -1 : 1))));
     }
+    committer.sealAll();
     db.close();
     const daemon = await Daemon.run(t, folder, '');
     const reader = new Database(path.join(folder, 'courtd.db'), { readonly: true });

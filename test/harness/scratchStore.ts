@@ -11,8 +11,8 @@ import { keyHash } from '../../src/store/layout/keyHash.ts';
 import { sessionCounter } from '../../src/store/layout/sessionCounter.ts';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import type { PruneSelection } from '../../src/store/retention/expiredEvents.ts';
-import { type Pruned, type PruneProgress, pruneEvents } from '../../src/store/retention/prune.ts';
-import type { StepWriter } from '../../src/store/retention/steps.ts';
+import { type Pruned, pruneEvents } from '../../src/store/retention/prune.ts';
+import type { StepProgress, StepWriter } from '../../src/store/retention/steps.ts';
 import type { StoreEvents } from '../../src/store/store.ts';
 import { Appender, type Counts } from '../../src/store/write/appender.ts';
 import type { KeyLimits } from '../../src/store/write/keys.ts';
@@ -102,7 +102,7 @@ export class Committer {
   }
 
   /** Deletes as the writer does, except that keys stay in memory as they are: those of what arrives beside a prune do. */
-  prune(selection: PruneSelection, on: PruneProgress = () => {}): Promise<Pruned> {
+  prune(selection: PruneSelection, on: StepProgress = () => {}): Promise<Pruned> {
     return pruneEvents({ db: this.#db, writer: this.steps, on }, selection);
   }
 

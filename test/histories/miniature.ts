@@ -41,7 +41,7 @@ export const MINIATURE: readonly Change[] = [
   { file: 'store/retention/steps.ts', from: 'rows: 1_000,', to: 'rows: 5,' },
   { file: 'store/retention/unusedNames.ts', from: 'STEP_KEYS = 1_000', to: 'STEP_KEYS = 3' },
   { file: 'store/read/sessionBounds.ts', from: 'READ_KEYS = 250', to: 'READ_KEYS = 3' },
-  { file: 'store/retention/expiredEvents.ts', from: 'LOOK_ROWS = 4_000', to: 'LOOK_ROWS = 20' },
+  { file: 'store/retention/expiredEvents.ts', from: 'LOOK_ROWS = 1_000', to: 'LOOK_ROWS = 20' },
   { file: 'fleet/log/chunk.ts', from: 'events: 500, bytes', to: 'events: 9, bytes' },
   { file: 'fleet/copy/members.ts', from: 'PIECE_BYTES = 1024 ** 2', to: 'PIECE_BYTES = 4096' },
   { file: 'fleet/copy/copyWriter.ts', from: 'FILE_BYTES = 64 * 1024 ** 2', to: 'FILE_BYTES = 4096' },
@@ -66,11 +66,7 @@ export const MINIATURE: readonly Change[] = [
 ];
 
 /** Files that a worker thread or a process of its own runs: here each is a function. */
-const WORKERS: readonly string[] = [
-  'store/wal/checkpointWorker.ts',
-  'store/backup/backupWorker.ts',
-  'store/upgrade/migrateWorker.ts',
-];
+const WORKERS: readonly string[] = ['store/wal/checkpointWorker.ts', 'store/backup/backupWorker.ts'];
 
 /**
  * @param file of `src`, relative to it. @returns its text as the simulation reads it.

@@ -224,7 +224,7 @@ export const PLANTS: readonly Plant[] = [
     what: 'the steps of a migration are committed one by one',
     changes: [
       {
-        file: 'store/upgrade/migrateWorker.ts',
+        file: 'store/open/upgradeDatabase.ts',
         from: 'db.transaction(() => migrate(db)).immediate();',
         to: 'migrate(db);',
       },

@@ -24,7 +24,8 @@ import { readShipLag } from '../../store/read/shipLag.ts';
 import type { RefusedRequests } from '../../store/refused/refusedRequests.ts';
 import { isOfAll, type PruneSelection } from '../../store/retention/expiredEvents.ts';
 import { type Keep, NightlyRetention } from '../../store/retention/nightlyRetention.ts';
-import type { Pruned, PruneProgress } from '../../store/retention/prune.ts';
+import type { Pruned } from '../../store/retention/prune.ts';
+import type { StepProgress } from '../../store/retention/steps.ts';
 import type { Store } from '../../store/store.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { holdOf } from '../options/shipHold.ts';
@@ -131,7 +132,7 @@ export function routesOf(
 async function prune(
   { store, rejected }: Daemon,
   selection: PruneSelection,
-  on: PruneProgress,
+  on: StepProgress,
   signal?: AbortSignal,
 ): Promise<Pruned & { readonly rejections: number }> {
   const pruned = await store.prune(selection, on, signal);

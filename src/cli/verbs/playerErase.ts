@@ -56,8 +56,8 @@ export async function erase(player: string, options: EraseOptions): Promise<void
     await confirmed(what, 'Erase this player?', 'nothing was erased');
   }
   const request: EraseBody = { player, ...(before !== undefined && { before: String(before) }) };
-  const erased = await haveDone<string, Erasure>(data, ERASE_PATH, request, workTeller(progress)).finally(
-    () => progress.clear(),
+  const erased = await haveDone<Erasure>(data, ERASE_PATH, request, workTeller(progress)).finally(() =>
+    progress.clear(),
   );
   print({ ...receipt, dryRun, erased, places }, options);
 }

@@ -80,42 +80,38 @@ async function prune(options: PruneOptions): Promise<void> {
   });
   const progress = new Progress();
   const work = () =>
-    haveDone<string, Pruned & { rejections: number }>(options.data, PRUNE_PATH, which, workTeller(progress));
+    haveDone<Pruned & { rejections: number }>(options.data, PRUNE_PATH, which, workTeller(progress));
   const done = dry ?? (await work().finally(() => progress.clear()));
   const { events, sessions, bytes, held, records, rejections } = done;
+  const databases = new Set(records.databases.map(({ database }) => database)).size;
   if (options.json) {
     return printJson({
       dry_run: options.dryRun ?? false,
       received_before: olderThan === undefined ? null : isoTime(olderThan),
       ...{ events, sessions, bytes, held, rejections },
-      conflict_copies: records.conflictCopies.length,
-      old_databases: countDatabases(records),
+      conflict_copies: records.conflictCopies,
+      old_databases: databases,
     });
   }
   const what = `${counted(events, type === undefined ? 'event' : `${type} event`)} of ${counted(sessions, 'session')}`;
   const when = session === undefined ? `received before ${isoTime(beforeMs)}` : 'of any age';
   if (held > 0)
     say(`${counted(held, 'event')} stay until they are shipped (COURTD_SHIP_HOLD): see "courtd status".`);
-  const more = recordsText(records, rejections);
+  const more = recordsText(records, rejections, databases);
   if (options.dryRun) return say(`${what}, ${when}, would be deleted.${more && ` So would ${more}.`}`);
   say(`Deleted ${what}, ${when}; ${bytesFor(bytes)} are free again.${more && ` With them went ${more}.`}`);
 }
 
 /** @returns what else there is of that age; empty if there is nothing. */
-function recordsText(records: OldRecords, rejections: number): string {
+function recordsText(records: OldRecords, rejections: number, databases: number): string {
   const bytes = records.databases.reduce((sum, file) => sum + file.bytes, 0);
   return [
-    counted(records.conflictCopies.length, 'conflict copy', 'conflict copies'),
+    counted(records.conflictCopies, 'conflict copy', 'conflict copies'),
     counted(rejections, 'rejection'),
-    `${counted(countDatabases(records), 'old database')} (${bytesFor(bytes)})`,
+    `${counted(databases, 'old database')} (${bytesFor(bytes)})`,
   ]
     .filter((text) => !text.startsWith('0 '))
     .join(', ');
-}
-
-/** Each once, however many files it has. */
-function countDatabases({ databases }: OldRecords): number {
-  return new Set(databases.map(({ database }) => database)).size;
 }
 
 /** Asks before deleting more than half of all events. @throws {OperatorError} unless the answer is yes. */

@@ -179,7 +179,7 @@ async function drop(
 ): Promise<void> {
   const beforeMs = olderThan === undefined ? null : Date.now() - olderThan * 1_000;
   const which = ids.length > 0 ? { ids } : { beforeMs };
-  const rejections = await haveDone<never, number>(data, DROP_PATH, which, () => {});
+  const rejections = await haveDone<number>(data, DROP_PATH, which, () => {});
   if (ids.length > 0 && rejections === 0) throw unknownId(ids[0]!);
   if (json) return printJson({ rejections });
   say(`Deleted ${counted(rejections, 'rejection')}.`);

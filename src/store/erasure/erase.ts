@@ -3,14 +3,12 @@ import type { Database } from 'better-sqlite3';
 import { NS_PER_MS } from '../../base/units.ts';
 import { type Naming, naming } from '../../protocol/playerRedaction.ts';
 import { nsOf } from '../layout/checksum.ts';
-import { type Step, Steps, type StepWriter } from '../retention/steps.ts';
+import { type Step, type StepContext, Steps } from '../retention/steps.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';
-import { erasedEvents, rowOf, withoutPlayers } from './eraseEvents.ts';
+import { candidates, erasedEvents, rowOf, withoutPlayers } from './eraseEvents.ts';
 import { addErasures, type Erasure, erasureOf, FOREVER_NS, readErasures } from './ledger.ts';
 import { Redactor } from './redactor.ts';
 
-/** Events of which one query finds those of the future: half a millisecond. */
-const LOOK_ROWS = 4_000;
 /** Conflict copies that a step reads: of 64 KiB at most each. */
 const COPIES_PER_STEP = 10;
 /** Of a database that nobody else has open. */
@@ -34,45 +32,34 @@ export interface Erased {
   readonly conflictCopies: number;
 }
 
-/** `events`: looked at; `reader`: it waits for another program that reads. */
-export type EraseProgress = (doing: 'events' | 'reader', count: number) => void;
-
-interface EraseContext {
-  /** The connection of the writer. */
-  readonly db: Database;
-  readonly writer: StepWriter;
-  readonly on: EraseProgress;
-  /** Ends it at its next pause, with an AbortError. */
-  readonly signal?: AbortSignal;
-}
-
 /**
  * Erases a player (../../ARCHITECTURE.md#erasure), in short steps of the writer. It may be interrupted anywhere: the next one
  * continues.
  * @throws {SqliteError} if the database stays locked, or the disk stays full.
  */
 export async function erasePlayer(
-  { db, writer, on, signal }: EraseContext,
+  context: StepContext,
   { player, beforeNs, nowMs }: ErasureRequest,
 ): Promise<Erased> {
-  const steps = new Steps(db, writer, () => on('reader', 0), signal);
-  let entry = erasureOf(db, player, beforeNs ?? BigInt(nowMs) * NS_PER_MS, nowMs);
+  const { db, writer, on } = context;
+  const steps = new Steps(context);
+  let lastNs = BigInt(nowMs) * NS_PER_MS;
   const tally = { emptied: 0, renamed: 0, sessions: new Set<number>(), conflictCopies: 0 };
   // Freed pages, too.
   db.pragma('secure_delete = ON');
   try {
-    // In the transaction that has looked at the last event: what comes afterwards is redacted by the ledger.
-    const begin = (lastNs: bigint) => {
-      if (lastNs >= entry.beforeNs) entry = { ...entry, beforeNs: lastNs + 1n };
-      addErasures(db, [entry]);
-    };
-    await steps.run(
-      beforeNs === undefined ? beyond(db, player, entry.beforeNs, begin) : [() => begin(beforeNs - 1n)],
-    );
+    if (beforeNs === undefined) {
+      // A camera's clock may be ahead of the box's.
+      for (const ns of timesAfter(db, player, lastNs, steps.rows)) {
+        lastNs = ns;
+        await steps.run([undefined]);
+      }
+    }
+    const entry = erasureOf(db, player, beforeNs ?? lastNs + 1n, nowMs);
+    await steps.run([() => addErasures(db, [entry])]);
     writer.readErasures();
-    await steps.run(
-      erasedEvents(db, new Redactor([entry]), player, steps.rows, tally, (looked) => on('events', looked)),
-    );
+    const redactor = new Redactor([entry]);
+    await steps.run(erasedEvents(db, redactor, player, steps.rows, tally, (looked) => on('events', looked)));
     await steps.run(erasedCopies(db, naming(player), tally));
     await steps.run([() => addErasures(db, [{ ...entry, finishedMs: Date.now() }])]);
     writer.readErasures();
@@ -116,64 +103,37 @@ export async function applyLedger(db: Database): Promise<number> {
   return tally.emptied + tally.renamed;
 }
 
-/**
- * Finds how far in the future events that name a player are: a camera's clock may be ahead of the box's.
- * @param fromNs events from then on count.
- * @param found is called in the last step, with the time of the latest of them, or of none.
- */
-function* beyond(
-  db: Database,
-  player: string,
-  fromNs: bigint,
-  found: (lastNs: bigint) => void,
-): Generator<Step> {
+/** @yields the time of the latest event that names a player, of those that were looked at by now, or `fromNs` if all are earlier. */
+function* timesAfter(db: Database, player: string, fromNs: bigint, rows: () => number): Generator<bigint> {
   const redactor = new Redactor([erasureOf(db, player, FOREVER_NS, 0)]);
   const row = rowOf(db);
-  const look = db.prepare<[object], { last: number | null; seqs: string }>(`
-    SELECT max(seq) AS last, json_group_array(seq) FILTER (WHERE eot_ns >= @fromNs) AS seqs
-      FROM (SELECT seq, eot_ns FROM event WHERE seq > @after ORDER BY seq LIMIT ${LOOK_ROWS})`);
-  let [after, lastNs] = [0, -FOREVER_NS];
-  /** Looks at some events. @returns whether there may be more. */
-  const scan = () => {
-    const { last, seqs } = look.get({ after, fromNs })!;
-    for (const seq of JSON.parse(seqs)) {
+  let lastNs = fromNs;
+  for (const { seqs } of candidates(db, player, rows)) {
+    for (const seq of seqs) {
       const event = row(seq)!;
       const eotNs = nsOf(event.eotHigh, event.eotLow);
       if (eotNs > lastNs && withoutPlayers(event, redactor) !== undefined) lastNs = eotNs;
     }
-    after = last ?? after;
-    return last !== null;
-  };
-  while (scan()) yield undefined;
-  yield () => {
-    while (scan());
-    found(lastNs);
-  };
+    yield lastNs;
+  }
 }
 
 /** Conflict copies that name somebody go, whenever that was. */
 function* erasedCopies(db: Database, names: Naming, tally: { conflictCopies: number }): Generator<Step> {
   const remove = db.prepare<[number]>('DELETE FROM conflict_copy WHERE turn = ?');
-  const { turns, isNamed } = copiesIn(db);
-  while (turns.length > 0) {
-    const some = turns.splice(0, COPIES_PER_STEP);
-    let deleted = 0;
+  for (const turns of copiesNaming(db, names)) {
     yield () => {
-      deleted = 0;
-      for (const turn of some) if (isNamed(turn, names)) deleted += remove.run(turn).changes;
+      for (const turn of turns) remove.run(turn);
     };
-    tally.conflictCopies += deleted;
+    tally.conflictCopies += turns.length;
   }
 }
 
-function copiesIn(db: Database) {
-  const read = db.prepare<[number], string | null>('SELECT event FROM conflict_copy WHERE turn = ?').pluck();
-  const turns = db.prepare<[], number>('SELECT turn FROM conflict_copy ORDER BY turn').pluck().all();
-  return { turns, isNamed: (turn: number, names: Naming) => names(read.get(turn) ?? '') };
-}
-
-/** @returns how many conflict copies name somebody. */
-export function countCopies(db: Database, names: Naming): number {
-  const { turns, isNamed } = copiesIn(db);
-  return turns.filter((turn) => isNamed(turn, names)).length;
+/** @yields the turns of the conflict copies that name somebody, some at a time. */
+export function* copiesNaming(db: Database, names: Naming): Generator<readonly number[]> {
+  const read = db.prepare<[number], { readonly turn: number; readonly event: string | null }>(
+    `SELECT turn, event FROM conflict_copy WHERE turn > ? ORDER BY turn LIMIT ${COPIES_PER_STEP}`,
+  );
+  for (let copies = read.all(-1); copies.length > 0; copies = read.all(copies.at(-1)!.turn))
+    yield copies.filter(({ event }) => names(event ?? '')).map(({ turn }) => turn);
 }

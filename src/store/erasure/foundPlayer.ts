@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { hasWord, naming, replacePlayers } from '../../protocol/playerRedaction.ts';
-import { countCopies, type Erased } from './erase.ts';
+import { copiesNaming, type Erased } from './erase.ts';
 import { candidates, isEmpty, rowOf, withoutPlayers } from './eraseEvents.ts';
 import { ErasedPlayers, erasureOf, FOREVER_NS, readErasures } from './ledger.ts';
 import { Redactor } from './redactor.ts';
@@ -51,7 +51,7 @@ export async function findPlayer(
   return {
     ...count,
     sessions: sessions.size,
-    conflictCopies: countCopies(db, naming(player)),
+    conflictCopies: [...copiesNaming(db, naming(player))].flat().length,
     wasErased: new ErasedPlayers(readErasures(db)).find(player) !== undefined,
   };
 }

@@ -3,7 +3,7 @@ import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
 import { sessionId } from '../read/sessions.ts';
 
 /** Events of which one query finds the first young one: half a millisecond. */
-const LOOK_ROWS = 4_000;
+const LOOK_ROWS = 1_000;
 /** Events that are looked at, for each that a step may delete. */
 const LOOKS_PER_ROW = 10;
 
@@ -36,11 +36,6 @@ export interface ExpiredEvent {
 /** Whether other records go as well, which hold events of any type and session. */
 export function isOfAll({ type, session }: PruneSelection): boolean {
   return type === undefined && session === undefined;
-}
-
-/** Before courtd existed the clock of the box cannot have been right. */
-export function isOld(receivedMs: number, { beforeMs }: Pick<PruneSelection, 'beforeMs'>): boolean {
-  return receivedMs >= EARLIEST_RECEIVED_MS && receivedMs < beforeMs;
 }
 
 /**
@@ -95,20 +90,18 @@ export class ExpiredEvents {
 
   /** @yields nothing, after each of many short reads. @returns the seq of the last event of the prefix; 0: there is none. */
   *#lastBefore(beforeMs: number, nowMs: number): Generator<readonly ExpiredEvent[], number> {
-    type Look = { readonly lastSeq: number | null; readonly youngSeq: number | null };
+    type Look = { readonly lastSeq: number | null; readonly lastOld: number | null; readonly young: number };
+    // Before courtd existed the clock of the box cannot have been right.
     const look = this.#db.prepare<[object], Look>(`
-      SELECT max(seq) AS lastSeq, min(iif(received_ms BETWEEN @beforeMs AND @nowMs, seq, NULL)) AS youngSeq
-        FROM (SELECT seq, received_ms FROM event WHERE seq > @after ORDER BY seq LIMIT ${LOOK_ROWS})`);
-    const lastOld = this.#db
-      .prepare<[object], number | null>(`
-        SELECT max(seq) FROM event WHERE seq > @after AND seq < @end
-           AND received_ms >= ${EARLIEST_RECEIVED_MS} AND received_ms < @beforeMs`)
-      .pluck();
+      SELECT max(seq) AS lastSeq, max(young) AS young,
+             max(iif(young = 0 AND ms >= ${EARLIEST_RECEIVED_MS} AND ms < @beforeMs, seq, NULL)) AS lastOld
+        FROM (SELECT seq, received_ms AS ms, total(received_ms BETWEEN @beforeMs AND @nowMs) OVER (ORDER BY seq) AS young
+                FROM (SELECT seq, received_ms FROM event WHERE seq > @after ORDER BY seq LIMIT ${LOOK_ROWS}))`);
     for (let [after, last] = [0, 0]; ; yield []) {
-      const { lastSeq, youngSeq } = look.get({ after, beforeMs, nowMs })!;
+      const { lastSeq, lastOld, young } = look.get({ after, beforeMs, nowMs })!;
       if (lastSeq === null) return last;
-      last = lastOld.get({ after, end: youngSeq ?? lastSeq + 1, beforeMs }) ?? last;
-      if (youngSeq !== null) return last;
+      last = lastOld ?? last;
+      if (young > 0) return last;
       after = lastSeq;
     }
   }

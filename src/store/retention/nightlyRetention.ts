@@ -23,10 +23,8 @@ export class NightlyRetention {
   readonly #warn: (reason: string) => void;
   readonly #stop: () => void;
   readonly #closing = new AbortController();
-  #isDue = true;
-  #isRunning = false;
-  #waitUntil = 0;
-  #lastNight = '';
+  /** Milliseconds of the monotonic clock. */
+  #dueAt = 0;
 
   /** @param warn is called with why nothing more is deleted for now. */
   constructor(
@@ -48,31 +46,25 @@ export class NightlyRetention {
 
   /** Runs what is due. @param now in local time. */
   async look(now: Date): Promise<void> {
-    if (now.getHours() === NIGHT_HOUR && now.toDateString() !== this.#lastNight) {
-      this.#lastNight = now.toDateString();
-      this.#isDue = true;
-    }
-    if (!this.#isDue || this.#isRunning || performance.now() < this.#waitUntil) return;
-    this.#isRunning = true;
+    if (performance.now() < this.#dueAt) return;
+    this.#dueAt = Number.POSITIVE_INFINITY;
+    const night = new Date(now);
+    night.setHours(now.getHours() < NIGHT_HOUR ? NIGHT_HOUR : 24 + NIGHT_HOUR, 0, 0, 0);
+    let pauseMs = night.getTime() - now.getTime();
     try {
       await this.#run(now.getTime());
-      this.#isDue = false;
     } catch (error) {
-      this.#waitUntil = performance.now() + RETRY_MS;
+      pauseMs = RETRY_MS;
       if (!this.#closing.signal.aborted) this.#warn((error as Error).message);
-    } finally {
-      this.#isRunning = false;
     }
+    this.#dueAt = performance.now() + pauseMs;
   }
 
   async #run(nowMs: number): Promise<void> {
     const { data, keep, keepPositions } = this.#options;
     if (hasJustJumped(readMark(data), nowMs)) throw new Error('the clock has jumped by more than a day');
-    for (const { seconds, ...type } of [
-      { seconds: keepPositions, type: 'PLAYER_POSITION' },
-      { seconds: keep },
-    ])
-      if (seconds > 0)
-        await this.#prune({ beforeMs: nowMs - 1_000 * seconds, nowMs, ...type }, this.#closing.signal);
+    const ages = [{ seconds: keepPositions, type: 'PLAYER_POSITION' }, { seconds: keep }];
+    for (const { seconds, ...type } of ages.filter(({ seconds }) => seconds > 0))
+      await this.#prune({ beforeMs: nowMs - 1_000 * seconds, nowMs, ...type }, this.#closing.signal);
   }
 }

@@ -1,36 +1,39 @@
 import fs from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
+import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
 import { type PreviousFile, previousFiles } from '../open/previousDatabases.ts';
-import { isOld, type PruneSelection } from './expiredEvents.ts';
+import { isOfAll, type PruneSelection } from './expiredEvents.ts';
 
 /** What holds events besides the events themselves, and is as old as those that a prune deletes. */
 export interface OldRecords {
-  /** Their turns: what came again with other content, as old as its last coming. */
-  readonly conflictCopies: readonly number[];
+  /** What came again with other content, as old as its last coming. */
+  readonly conflictCopies: number;
   /** Databases that a restore has replaced, as old as that, and copies of an upgrade, as old as the file. */
   readonly databases: readonly PreviousFile[];
 }
 
-/** With a type only conflict copies of that type are found: the others hold events of all types. Of a session there are none. */
+/** SQL for the conflict copies that are due. With a type only those of that type; of a session they go with its events. */
+const OLD_COPIES = `
+  FROM conflict_copy WHERE seq IN (
+    SELECT e.seq FROM event e JOIN conflict c ON c.session = e.session AND c.seq = e.seq
+     WHERE e.seq IN (SELECT seq FROM conflict_copy) AND @session IS NULL
+       AND c.last_ms >= ${EARLIEST_RECEIVED_MS} AND c.last_ms < @beforeMs
+       AND (@type IS NULL OR e.origin IN (SELECT id FROM origin WHERE type = @type)))`;
+
+/** With a type or a session no databases are found: they hold events of all. */
 export function findOldRecords(db: Database, selection: PruneSelection): OldRecords {
-  const { type = null, session } = selection;
-  if (session !== undefined) return { conflictCopies: [], databases: [] };
-  const copies = db.prepare<[object], { readonly turn: number; readonly ms: number }>(`
-    SELECT o.turn, c.last_ms AS ms
-      FROM conflict_copy o
-      JOIN event e ON e.seq = o.seq
-      JOIN conflict c ON c.session = e.session AND c.seq = o.seq
-     WHERE @type IS NULL OR e.origin IN (SELECT id FROM origin WHERE type = @type)
-     ORDER BY o.turn`);
-  const isDue = ({ ms }: { readonly ms: number }) => isOld(ms, selection);
+  const count = db.prepare<[object], number>(`SELECT count(*) ${OLD_COPIES}`).pluck();
+  const isDue = ({ ms }: PreviousFile) => ms >= EARLIEST_RECEIVED_MS && ms < selection.beforeMs;
   return {
-    conflictCopies: copies
-      .all({ type })
-      .filter(isDue)
-      .map(({ turn }) => turn),
-    databases: type === null ? previousFiles(DataDirectory.of(db.name)).filter(isDue) : [],
+    conflictCopies: count.get({ type: null, session: null, ...selection })!,
+    databases: isOfAll(selection) ? previousFiles(DataDirectory.of(db.name)).filter(isDue) : [],
   };
+}
+
+/** Call it inside a transaction. */
+export function deleteOldCopies(db: Database, selection: PruneSelection): void {
+  db.prepare(`DELETE ${OLD_COPIES}`).run({ type: null, session: null, ...selection });
 }
 
 /** Deletes files of databases that nothing refers to any more. @throws Node's error. */

@@ -3,8 +3,8 @@ import { DataDirectory } from '../../base/dataDirectory.ts';
 import { sessionCounter } from '../layout/sessionCounter.ts';
 import { lostBounds } from '../read/sessionBounds.ts';
 import { type ExpiredEvent, ExpiredEvents, type PruneSelection } from './expiredEvents.ts';
-import { findOldRecords, type OldRecords, removeDatabases } from './oldRecords.ts';
-import { type Step, Steps, type StepWriter } from './steps.ts';
+import { deleteOldCopies, findOldRecords, type OldRecords, removeDatabases } from './oldRecords.ts';
+import { type Step, type StepContext, Steps } from './steps.ts';
 import { emptySessions, keysWithoutEvent, unusedOrigins } from './unusedNames.ts';
 
 /** Events that a dry run reads at a time. */
@@ -23,30 +23,15 @@ export interface Pruned {
   readonly records: OldRecords;
 }
 
-/** Called with how many events are deleted; `reader`: the prune waits for another program that keeps reading. */
-export type PruneProgress = (doing: 'events' | 'reader', count: number) => void;
-
-/** What a prune runs with. */
-interface PruneContext {
-  /** The connection of the writer. */
-  readonly db: Database;
-  readonly writer: StepWriter;
-  readonly on: PruneProgress;
-  /** Ends it at its next pause, with an AbortError. */
-  readonly signal?: AbortSignal;
-}
-
 /**
  * Deletes what else is as old (oldRecords.ts), expired events, then their keys and the names that no event uses any more
  * (../../ARCHITECTURE.md#retention), in short steps of the writer. It may be interrupted anywhere. The file does not shrink: its free
  * pages are used again.
  * @throws {SqliteError} if the database stays locked, or the disk stays full; {OperatorError} if there is no such session.
  */
-export async function pruneEvents(
-  { db, writer, on, signal }: PruneContext,
-  selection: PruneSelection,
-): Promise<Pruned> {
-  const steps = new Steps(db, writer, () => on('reader', 0), signal);
+export async function pruneEvents(context: StepContext, selection: PruneSelection): Promise<Pruned> {
+  const { db, writer, on } = context;
+  const steps = new Steps(context);
   const { rows } = steps;
   const freeBefore = freeBytesIn(db);
   const expired = new ExpiredEvents(db, selection);
@@ -81,7 +66,7 @@ export async function pruneEvents(
     // First of all: on a full disk, an earlier database is room at once.
     const records = findOldRecords(db, selection);
     removeDatabases(DataDirectory.of(db.name), records);
-    await steps.run(deletedCopies(db, records, rows));
+    await steps.run([() => deleteOldCopies(db, selection)]);
     await steps.run(deleting());
     await steps.run(keysWithoutEvent(db, sessions));
     await steps.run(forgetting(emptySessions(db, rows)));
@@ -93,17 +78,6 @@ export async function pruneEvents(
     return { events, sessions: sessions.size, bytes: bytes + freed, held: expired.held, records };
   } finally {
     steps.end();
-  }
-}
-
-/** What comes meanwhile has a turn of its own. */
-function* deletedCopies(db: Database, { conflictCopies }: OldRecords, rows: () => number): Generator<Step> {
-  const remove = db.prepare<[number]>('DELETE FROM conflict_copy WHERE turn = ?');
-  for (const turns = [...conflictCopies]; turns.length > 0; ) {
-    const some = turns.splice(0, rows());
-    yield () => {
-      for (const turn of some) remove.run(turn);
-    };
   }
 }
 

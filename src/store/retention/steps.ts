@@ -40,28 +40,35 @@ export interface StepWriter {
   holdForPrune(isHeld: boolean): void;
 }
 
+/** What a prune or an erasure runs with. */
+export interface StepContext {
+  /** The connection of the writer. */
+  readonly db: Database;
+  readonly writer: StepWriter;
+  readonly on: StepProgress;
+  /** Ends it at its next pause, with an AbortError. */
+  readonly signal?: AbortSignal;
+}
+
+/** Called with how many events are done; `reader`: another program keeps reading, and the steps wait for it. */
+export type StepProgress = (doing: 'events' | 'reader', count: number) => void;
+
 /** A transaction, which may be repeated; undefined after a read that found nothing to change. */
 export type Step = (() => void) | undefined;
 
 /** Runs the short transactions of a prune or an erasure beside ingest: with pauses, behind long readers, and on a full disk. */
 export class Steps {
+  readonly #context: StepContext;
   readonly #db: Database;
   readonly #directory: DataDirectory;
   readonly #writer: StepWriter;
-  readonly #onWait: () => void;
-  readonly #signal: AbortSignal | undefined;
   #isDiskFull = false;
 
-  /**
-   * @param onWait called repeatedly while the steps wait for another program that keeps reading.
-   * @param signal ends them at their next pause.
-   */
-  constructor(db: Database, writer: StepWriter, onWait: () => void, signal?: AbortSignal) {
-    this.#db = db;
-    this.#directory = DataDirectory.of(db.name);
-    this.#writer = writer;
-    this.#onWait = onWait;
-    this.#signal = signal;
+  constructor(context: StepContext) {
+    this.#context = context;
+    this.#db = context.db;
+    this.#directory = DataDirectory.of(context.db.name);
+    this.#writer = context.writer;
   }
 
   /** How many rows a step may change. */
@@ -131,7 +138,7 @@ export class Steps {
   }
 
   #sleep(ms: number): Promise<void> {
-    return sleep(ms, undefined, { signal: this.#signal });
+    return sleep(ms, undefined, { signal: this.#context.signal });
   }
 
   /** While a reader stays open, the WAL grows with each step until events are rejected. So the steps wait instead. */
@@ -141,7 +148,7 @@ export class Steps {
       return log >= WAL_FRAMES_MAX && checkpointed < log;
     };
     for (let waits = 0; isLong(); waits++) {
-      if (waits >= OWN_WAITS) this.#onWait();
+      if (waits >= OWN_WAITS) this.#context.on('reader', 0);
       this.#writer.maintain();
       await this.#sleep(READER_WAIT_MS);
     }

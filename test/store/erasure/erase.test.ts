@@ -69,7 +69,6 @@ t.test('the ledger has the instant up to which it holds before the first event i
   const until = BigInt(request.nowMs) * 1_000_000n + 60n * SECOND_NS + 1n;
   t.strictSame(seen[0], [0, until], 'an event of another player does not count');
   t.equal(seen.at(-1)![0], 2);
-  // A copy from before, of a camera that was off.
   committer.append(...court(hit(ANNA, 60), hit(ANNA, 61)));
   const players = db
     .prepare<[], string>(`SELECT payload ->> 'player_id' FROM event ORDER BY seq`)

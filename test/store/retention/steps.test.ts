@@ -22,7 +22,8 @@ function make(t: Test, isServing = false) {
   const committer = new Committer(db);
   const held: boolean[] = [];
   const holdForPrune = (isHeld: boolean) => void held.push(isHeld);
-  const of = (onWait = () => {}) => new Steps(db, { ...committer.steps, isServing, holdForPrune }, onWait);
+  const of = (on = () => {}) =>
+    new Steps({ db, writer: { ...committer.steps, isServing, holdForPrune }, on });
   return { folder, db, committer, steps: of(), of, pauses, held };
 }
 

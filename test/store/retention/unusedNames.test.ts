@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { eventRemoval } from '../../../src/store/retention/prune.ts';
-import { emptySessions, keysWithoutEvent, unusedOrigins } from '../../../src/store/retention/unusedNames.ts';
+import { emptySessions, unusedOrigins } from '../../../src/store/retention/unusedNames.ts';
 import { event } from '../../harness/events.ts';
 import { Committer, court, scratch, stepsOf } from '../../harness/scratchStore.ts';
 
@@ -51,26 +51,3 @@ t.test(
     t.end();
   },
 );
-
-t.test('of more than one step can take, all go', (t) => {
-  const { db, committer, ids } = make(t);
-  committer.append(...court(event()));
-  committer.sealAll();
-  db.exec(`
-    UPDATE pruned SET up_to_seq = 9999;
-    WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 5010)
-      INSERT INTO key SELECT 10 + i / 4000, CAST(i AS BLOB), 0, i FROM n;
-    WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 510)
-      INSERT INTO session (id, name) SELECT i, 'empty ' || i FROM n`);
-  let steps = 0;
-  for (const names of [keysWithoutEvent(db, []), emptySessions(db, ROWS)]) {
-    for (const step of stepsOf(names)) {
-      step();
-      steps++;
-    }
-  }
-  t.ok(steps > 5, `${steps} steps`);
-  t.strictSame(ids('session'), [1]);
-  t.strictSame(db.prepare('SELECT session FROM key').pluck().all(), [1]);
-  t.end();
-});
