@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto';
 import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
@@ -59,7 +58,7 @@ function ownAddresses(isIpv4Only: boolean): string[] {
 
 function fingerprintOfFile(file: string): string | undefined {
   try {
-    return fingerprintOf(new X509Certificate(fs.readFileSync(file)));
+    return fingerprintOf(fs.readFileSync(file));
   } catch {
     return undefined;
   }

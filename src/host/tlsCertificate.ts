@@ -1,4 +1,4 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import fs from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
@@ -18,18 +18,13 @@ export interface KeyPair {
   readonly key: Buffer;
 }
 
-const EXPIRY_CHECK_MS = DAY_MS;
-
 /** The time for which clients accept it, in ISO 8601. */
 export interface Validity {
   readonly valid_from: string;
   readonly expires_at: string;
 }
 
-/**
- * The server's TLS certificate: read at start and on reload, with a log line that describes it. No message contains anything of
- * the key.
- */
+/** The server's TLS certificate: read at start and on reload, with a log line that describes it, and never anything of the key. */
 export class TlsCertificate {
   readonly #files: CertificateFiles;
   readonly #log: Logger;
@@ -47,71 +42,80 @@ export class TlsCertificate {
     this.#judge = judge;
     this.#keyPair = readKeyPair(files);
     this.#describe();
-    this.stop = every(EXPIRY_CHECK_MS, () => judge(this.validity));
+    this.stop = every(DAY_MS, () => judge(this.validity));
   }
 
   get keyPair(): KeyPair {
     return this.#keyPair;
   }
 
-  /**
-   * Reads the files again.
-   * @param use called with the new key pair; not called if the files cannot be used, and the current pair stays.
-   */
+  /** Reads the files again. @param use called with the new key pair; if the files cannot be used, the current pair stays. */
   reload(use: (keyPair: KeyPair) => void): void {
     try {
       this.#keyPair = readKeyPair(this.#files);
     } catch (error) {
-      if (!(error instanceof OperatorError)) throw error;
-      this.#log.error(
-        { reason: error.message },
+      const reason = (error as Error).message;
+      return this.#log.error(
+        { reason },
         'the TLS certificate was not reloaded: the current one stays in use',
       );
-      return;
     }
     use(this.#keyPair);
     this.#describe();
   }
 
   get validity(): Validity {
-    return validityOf(this.#keyPair.cert);
+    const { validFromDate, validToDate } = this.#certificate;
+    return { valid_from: validFromDate.toISOString(), expires_at: validToDate.toISOString() };
   }
 
   /** What a camera may pin. */
   get fingerprint(): string {
-    return fingerprintOf(new X509Certificate(this.#keyPair.cert));
+    return fingerprintOf(this.#keyPair.cert);
+  }
+
+  get #certificate(): X509Certificate {
+    return new X509Certificate(this.#keyPair.cert);
   }
 
   #describe(): void {
-    const { subject, issuer, subjectAltName, validTo } = new X509Certificate(this.#keyPair.cert);
-    const line = {
-      subject: oneLine(subject),
-      names: subjectAltName ?? null,
-      issuer: issuer === subject ? 'self-signed' : oneLine(issuer),
-      expires_at: timeOf(validTo),
-    };
-    this.#log.info(line, 'TLS certificate in use');
-    if (isOpenToAll(this.#files.key)) {
-      this.#log.warn('every user of this machine can read the TLS key: set its mode to 0640');
-    }
+    const { subject, issuer, subjectAltName: names = null } = this.#certificate;
+    const from = issuer === subject ? 'self-signed' : oneLine(issuer);
+    const { expires_at } = this.validity;
+    this.#log.info({ subject: oneLine(subject), names, issuer: from, expires_at }, 'TLS certificate in use');
     this.#judge(this.validity);
   }
 }
 
-/** @throws {OperatorError} if a file cannot be read or used, or the two do not belong together. */
-export function readKeyPair({ cert, key }: CertificateFiles): KeyPair {
-  const pair = { cert: readFile(cert, 'certificate', 'cert'), key: readFile(key, 'key', 'key') };
-  const privateKey = keyOf(pair.key, key);
-  if (!certificateOf(pair.cert, cert).checkPrivateKey(privateKey)) {
+/** @returns SHA-256 of a certificate in PEM, in lower-case hex: what `openssl x509 -fingerprint -sha256` prints, without colons. */
+export function fingerprintOf(cert: Buffer): string {
+  return new X509Certificate(cert).fingerprint256.replaceAll(':', '').toLowerCase();
+}
+
+function readKeyPair(files: CertificateFiles): KeyPair {
+  const pair = { cert: readFile(files.cert, 'certificate', 'cert'), key: readFile(files.key, 'key', 'key') };
+  const certificate = parsed(
+    () => new X509Certificate(pair.cert),
+    `certificate in ${files.cert} (--tls-cert)`,
+  );
+  if (pair.key.includes('ENCRYPTED')) {
     throw new OperatorError(
-      `The TLS key ${key} does not belong to the certificate ${cert}: use the key that the certificate was made for.`,
+      `The TLS key ${files.key} is encrypted with a passphrase. Decrypt it with "openssl pkey -in ${files.key} -out FILE".`,
+    );
+  }
+  const key = parsed(() => createPrivateKey(pair.key), `private key in ${files.key} (--tls-key)`);
+  if (!certificate.checkPrivateKey(key)) {
+    throw new OperatorError(
+      `The TLS key ${files.key} does not belong to the certificate ${files.cert}. Use the key that the certificate was made for.`,
     );
   }
   try {
     // OpenSSL also checks the chain, and rejects short keys and weak signatures.
     createSecureContext(pair);
   } catch (error) {
-    throw new OperatorError(`OpenSSL cannot use the TLS certificate ${cert}: ${reasonOf(error)}.`);
+    throw new OperatorError(
+      `OpenSSL cannot use the TLS certificate ${files.cert}: ${(error as Error).message}.`,
+    );
   }
   return pair;
 }
@@ -132,55 +136,15 @@ function readFile(file: string, what: string, option: string): Buffer {
   }
 }
 
-function certificateOf(pem: Buffer, file: string): X509Certificate {
+function parsed<T>(parse: () => T, what: string): T {
   try {
-    return new X509Certificate(pem);
+    return parse();
   } catch {
-    throw new OperatorError(`There is no certificate in ${file} (--tls-cert): it must hold one in PEM.`);
+    throw new OperatorError(`There is no ${what}. It must hold one in PEM.`);
   }
-}
-
-function keyOf(pem: Buffer, file: string): KeyObject {
-  try {
-    return createPrivateKey(pem);
-  } catch {
-    if (pem.includes('ENCRYPTED')) {
-      throw new OperatorError(
-        `The TLS key ${file} is encrypted with a passphrase, and courtd cannot ask for it: ` +
-          `decrypt it with "openssl pkey -in ${file} -out FILE".`,
-      );
-    }
-    throw new OperatorError(`There is no private key in ${file} (--tls-key): it must hold one in PEM.`);
-  }
-}
-
-/** @returns SHA-256 of the whole certificate, in lower-case hex: what `openssl x509 -fingerprint -sha256` prints, without colons. */
-export function fingerprintOf({ fingerprint256 }: X509Certificate): string {
-  return fingerprint256.replaceAll(':', '').toLowerCase();
-}
-
-export function isOpenToAll(file: string): boolean {
-  return ((fs.statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o004) !== 0;
-}
-
-/** @returns OpenSSL's reason without its error numbers. */
-function reasonOf(error: unknown): string {
-  const { message } = error as Error;
-  return /^error:\w+:[^:]*:[^:]*:(.+)$/.exec(message)?.[1] ?? message;
 }
 
 /** Node separates the parts of a distinguished name by line breaks. */
 function oneLine(name: string): string {
   return name.split('\n').join(', ');
-}
-
-/** @param cert in PEM. */
-export function validityOf(cert: Buffer): Validity {
-  const { validFrom, validTo } = new X509Certificate(cert);
-  return { valid_from: timeOf(validFrom), expires_at: timeOf(validTo) };
-}
-
-/** @returns an OpenSSL date in ISO 8601. */
-function timeOf(date: string): string {
-  return new Date(date).toISOString();
 }
