@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { LogFields } from '../protocol/errors.ts';
 import type { Counts } from '../store/write/appender.ts';
 import type { Refused } from '../telemetry/refusals.ts';
-import { ClientTallies } from './clientTallies.ts';
+import { LogQuota } from './logQuota.ts';
 
 /** Milliseconds between summaries in the log. */
 const SUMMARY_MS = 60_000;
@@ -39,6 +39,8 @@ const SHARED_ID =
   "two cameras use the same event_id: the first camera's event is kept, the other's is lost; event_ids must be unique " +
   'within the session, across all cameras: use a UUID';
 
+const NONE = { requests: 0, accepted: 0, duplicates: 0, conflicts: 0, slowest_ms: 0 };
+
 /**
  * Logs requests: each one at level debug. At info, the default, it logs a client's first events, rejections, and a summary every
  * SUMMARY_MS: a line for each request would wear out the box's flash. A token is never logged.
@@ -46,11 +48,11 @@ const SHARED_ID =
 export class AccessLog {
   readonly #log: Logger;
   readonly #timer: NodeJS.Timeout;
-  readonly #clients = new ClientTallies();
+  readonly #quota = new LogQuota();
+  #sum = { ...NONE };
   readonly #refused: Readonly<Record<string, number>>;
   /** The same, at the last summary. */
   #refusedBefore: Readonly<Record<string, number>>;
-  #slowestMs = 0;
 
   /** @param refused how many requests were refused so far, by code: it is read for each summary. */
   constructor(log: Logger, refused: Readonly<Record<string, number>>) {
@@ -63,10 +65,9 @@ export class AccessLog {
   accepted(info: RequestInfo, counts: Counts): void {
     const { accepted, duplicates, conflicts, sharedIds = 0, firstConflict } = counts;
     const ms = this.#count(info);
-    const sum = this.#clients.of(info.client).counts;
-    sum.accepted += accepted;
-    sum.duplicates += duplicates;
-    sum.conflicts += conflicts;
+    this.#sum.accepted += accepted;
+    this.#sum.duplicates += duplicates;
+    this.#sum.conflicts += conflicts;
     const line = () => ({ request_id: info.id, client: info.client, accepted, duplicates, conflicts, ms });
     if (firstConflict !== undefined) {
       const { sessionId, eventId, source, courtId } = firstConflict;
@@ -75,7 +76,7 @@ export class AccessLog {
       const fields = { ...line(), ...(isShared && { shared_ids: sharedIds }), ...first };
       const kind = `${isShared ? 'shared_ids' : 'conflicts'} ${source}`;
       this.#warnWithinQuota(info.client, kind, fields, isShared ? SHARED_ID : CONFLICT);
-    } else if (accepted + duplicates > 0 && this.#clients.markKnown(info.client)) {
+    } else if (accepted + duplicates > 0 && this.#quota.markKnown(info.client)) {
       this.#log.info(line(), 'first events from this client');
     } else if (this.#log.isLevelEnabled('debug')) {
       this.#log.debug(line(), 'stored');
@@ -85,7 +86,6 @@ export class AccessLog {
   rejected(info: RequestInfo, { id, client, problem, camera }: Refused): void {
     const { code, status, message, logFields } = problem;
     const ms = this.#count(info);
-    this.#clients.of(client).counts.refused++;
     const { events: _, ...fields } = camera;
     const line = { request_id: id, client, status, code, ...fields, ms };
     const kind = `${code} ${logFields.source ?? logFields.reason ?? ''}`;
@@ -115,15 +115,14 @@ export class AccessLog {
 
   /** Logs what happened since the last summary, if anything did. */
   writeSummary(): void {
-    const { all, clients } = this.#clients.flush();
     const since = Object.entries(this.#refused).map(
       ([code, count]) => [code, count - this.#refusedBefore[code]!] as const,
     );
     const refused = Object.fromEntries(since.filter(([, count]) => count > 0));
-    const line = { ...all, refused, slowest_ms: this.#slowestMs, clients };
-    if (all.requests > 0) this.#log.info(line, 'summary');
+    if (this.#sum.requests > 0) this.#log.info({ ...this.#sum, refused }, 'summary');
     this.#refusedBefore = { ...this.#refused };
-    this.#slowestMs = 0;
+    this.#sum = { ...NONE };
+    this.#quota.reset();
   }
 
   stop(): void {
@@ -134,14 +133,14 @@ export class AccessLog {
   /** @returns the request's duration in milliseconds, rounded to a tenth. */
   #count(info: RequestInfo): number {
     const ms = Math.round((performance.now() - info.startedAt) * 10) / 10;
-    this.#clients.of(info.client).counts.requests++;
-    this.#slowestMs = Math.max(this.#slowestMs, ms);
+    this.#sum.requests++;
+    this.#sum.slowest_ms = Math.max(this.#sum.slowest_ms, ms);
     return ms;
   }
 
   /** Level warn within the client's quota, level debug beyond it. */
   #warnWithinQuota(client: string, kind: string, line: object, message: string): void {
-    if (this.#clients.of(client).takeLine(kind)) this.#log.warn(line, message);
+    if (this.#quota.take(client, kind)) this.#log.warn(line, message);
     else this.#log.debug(line, message);
   }
 }
