@@ -7,7 +7,7 @@ import { OperatorError } from '../base/operatorError.ts';
 import { asCaller } from '../base/processIdentity.ts';
 import { cleanUpOnExit } from '../base/signals.ts';
 import { type DaemonListening, listening } from '../host/listening.ts';
-import { showUnits } from '../host/systemdUnits.ts';
+import { showUnit } from '../host/systemdUnits.ts';
 import { askTool } from '../host/systemTool.ts';
 import { filesOf, SERVICE, type Service, serviceOf } from '../host/unitSettings.ts';
 import { type CheckResult, type Finding, fail, ok, warn } from './finding.ts';
@@ -149,8 +149,7 @@ async function timer({ unit }: Box): Promise<Finding> {
     );
   }
   const name = 'courtd-backup.timer';
-  const { ActiveState, UnitFileState } =
-    (await showUnits([name], ['ActiveState', 'UnitFileState']))?.[0] ?? {};
+  const { ActiveState, UnitFileState } = (await showUnit(name, ['ActiveState', 'UnitFileState'])) ?? {};
   if (ActiveState === 'active' && UnitFileState === 'enabled') return ok(`${name} is active.`);
   return warn(
     `${name} is ${ActiveState ?? 'not installed'} and ${UnitFileState || 'not enabled'}.`,

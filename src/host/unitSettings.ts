@@ -2,36 +2,26 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { asCaller } from '../base/processIdentity.ts';
-import { readVariables, showUnits, type UnitProperties } from './systemdUnits.ts';
+import { readVariables, showUnit, type UnitProperties } from './systemdUnits.ts';
 
 export const SERVICE = 'courtd.service';
-const SETTINGS_PROPERTIES = ['EnvironmentFiles', 'Environment'];
 /** Where the unit has its data unless its settings say otherwise (the default of --data). */
 const UNIT_DATA = '/var/lib/courtd';
 
 /** Whom this data directory is served by, as far as it can be told without its daemon. */
 export interface Service {
-  /** Whether this machine has courtd.service, whatever it serves. */
-  readonly isInstalled: boolean;
-  /** courtd.service, where it serves this data directory. */
+  /** courtd.service, if it serves this data directory. */
   readonly unit: UnitProperties | undefined;
-  /** The other units that were asked for, if it does. */
-  readonly others: readonly UnitProperties[];
   /** The COURTD_ variables of the unit, if it does; else those of this command. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** @param properties what is to be known of each unit, besides. Never throws. */
-export async function serviceOf(
-  data: DataDirectory,
-  properties: readonly string[] = [],
-  ...others: readonly string[]
-): Promise<Service> {
-  const shown = await showUnits([SERVICE, ...others], [...SETTINGS_PROPERTIES, ...properties]);
-  const settings = shown && settingsOf(shown[0]!);
-  const isServed = settings !== undefined && servesData(settings, data);
-  const [unit, ...rest] = isServed ? shown! : [];
-  return { isInstalled: shown !== undefined, unit, others: rest, settings: isServed ? settings : given() };
+/** Never throws. */
+export async function serviceOf(data: DataDirectory): Promise<Service> {
+  const unit = await showUnit(SERVICE, ['EnvironmentFiles', 'Environment']);
+  const settings = unit && settingsOf(unit);
+  const isServed = realPath(settings?.COURTD_DATA ?? UNIT_DATA) === realPath(data.path);
+  return settings && isServed ? { unit, settings } : { unit: undefined, settings: given() };
 }
 
 /** @returns the COURTD_ variables that courtd.service gives its daemon. */
@@ -55,11 +45,6 @@ export function filesOf({ EnvironmentFiles = '' }: UnitProperties): string[] {
   return EnvironmentFiles.split('\n').flatMap(
     (line) => /^(\/.*?)(?: \(ignore_errors=\w+\))?$/.exec(line)?.[1] ?? [],
   );
-}
-
-/** @param settings those of courtd.service. @returns whether this is its data directory. */
-function servesData({ COURTD_DATA = UNIT_DATA }: Record<string, string>, data: DataDirectory): boolean {
-  return realPath(COURTD_DATA) === realPath(data.path);
 }
 
 /** @returns those that are courtd's, and not empty. */
