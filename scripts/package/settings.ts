@@ -33,16 +33,18 @@ const BACKUP = `
 #COURTD_BACKUP_KEEP=7
 `;
 
-/** The variables of systemd/courtd-ship.service, and of retention, which waits for it. */
+/** The variables of systemd/courtd-copy.service, courtd-ship.service, and of retention, which waits for both. */
 const SHIP = `
+# A directory on another disk for a second copy, off until set: COPY.md. Then: sudo systemctl restart courtd-copy courtd
+#COURTD_COPY_DIR=
 # Where events are shipped to, off until set: nats:// or tls://, several servers with commas between; see "Shipping to headquarters" in
-# the operator's guide. Or a directory for a second copy: COPY.md. Then: sudo systemctl restart courtd-ship courtd
+# the operator's guide. Then: sudo systemctl restart courtd-ship courtd
 #COURTD_SHIP_URL=
 # The name of this box there, which no other has: 1 to 32 of a to z, 0 to 9 and "-".
 #COURTD_SHIP_BOX=
 # Players as-sent, or under a pseudonym that only this box can link with them.
 #COURTD_SHIP_PLAYERS=as-sent
-# How long retention spares events that are not shipped yet.
+# How long retention spares events that are not shipped or copied yet.
 #COURTD_SHIP_HOLD=30d
 # The unit sets it: the socket of courtd-feed.socket.
 #COURTD_SHIP_FEED=/run/courtd-feed.sock

@@ -26,8 +26,6 @@ const FILES = {
   refused: 'refused.db',
   refusedWal: 'refused.db-wal',
   refusedShm: 'refused.db-shm',
-  /** The lock of the one shipper into a directory. */
-  shipper: 'courtd.shipper',
 } as const;
 
 const SOCKETS = {

@@ -30,8 +30,7 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
     token: ['make, list and revoke the tokens of the venue', () => import('./verbs/token.ts')],
     check: ['find what is set up wrong', () => import('./verbs/check.ts')],
     backup: ['copy the database while the daemon runs', () => import('./verbs/backup.ts')],
-    restore: ['replace the database with a backup', () => import('./verbs/restore.ts')],
-    rebuild: ['make the database of a lost box from a copy of its log', () => import('./verbs/rebuild.ts')],
+    restore: ['replace the database with a backup or a copy', () => import('./verbs/restore.ts')],
     prune: ['delete old events', () => import('./verbs/prune.ts')],
   },
   'When something was rejected:': {

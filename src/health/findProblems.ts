@@ -5,7 +5,7 @@ import type { StatusProblem } from './finding.ts';
 import { isSoon, problem } from './problems.ts';
 import type { ShipView } from './shipStatus.ts';
 import { type SourceFindings, sourceProblems } from './sourceProblems.ts';
-import type { DaemonStatus } from './status.ts';
+import type { CopyStatus, DaemonStatus } from './status.ts';
 import type { StoreFacts } from './storeFacts.ts';
 import { THRESHOLDS } from './thresholds.ts';
 
@@ -24,12 +24,14 @@ export interface BoxFacts extends SourceFindings {
   /** Free space that the operator wants; 0: any. */
   readonly minFreeBytes: number;
   readonly store: StoreFacts;
+  /** Null: none is set up; undefined: not known. */
+  readonly copy: CopyStatus | null | undefined;
   readonly ship: ShipView | undefined;
 }
 
 /** @returns what needs a person, the worst first. What passes by itself is not a problem. */
 export function findProblems(facts: BoxFacts, nowMs: number): StatusProblem[] {
-  const { store, daemon, ship } = facts;
+  const { store, daemon, copy, ship } = facts;
   const { newMs, directory, tokens, erasureMs, isDamaged } = store;
   const found = [
     ...(isDamaged || facts.isDamaged ? [problem('damage')] : []),
@@ -41,6 +43,7 @@ export function findProblems(facts: BoxFacts, nowMs: number): StatusProblem[] {
     ...backupProblems(store, nowMs),
     ...(facts.unreachedMs === undefined ? [] : [problem('retention_stopped', facts.unreachedMs)]),
     ...(erasureMs === undefined ? [] : [problem('erasure_unfinished', erasureMs)]),
+    ...(copy ? copyProblems(copy) : []),
     ...(ship === undefined ? [] : shipProblems(ship)),
   ];
   return [...found.filter(({ level }) => level === 'fail'), ...found.filter(({ level }) => level === 'warn')];
@@ -71,19 +74,21 @@ export function certificateProblems(certificate: Validity | null, nowMs: number)
 
 /** A slow link, or a night without one, is not a problem: it catches up by itself. */
 export function shipProblems(ship: ShipView): StatusProblem[] {
-  const { url, isSetUp, running, state, error, behind_s } = ship;
+  const { isSetUp, running, state, error, behind_s } = ship;
   if (!isSetUp) return [];
   const sentence = error ?? 'no events of this box are shipped.';
   if (state === 'fenced') return [problem('ship_fenced', sentence)];
   if (state === 'refused') return [problem('ship_refused', sentence)];
   const behindS = behind_s ?? 0;
   if (!running && behindS > THRESHOLDS.ship_stopped_s) return [problem('ship_stopped', behindS)];
-  // A copy is on the box itself: what keeps it from being written does not pass like a line that is down.
-  const isCopy = url?.startsWith('file:') === true;
-  const isBehind = behindS > (isCopy ? THRESHOLDS.copy_behind_s : THRESHOLDS.ship_behind_s);
-  const isKept = isCopy && state !== 'current' && error !== null;
-  const place = isCopy ? 'The copy' : 'Headquarters';
-  return isBehind || isKept ? [problem('ship_behind', place, behindS, error)] : [];
+  return behindS > THRESHOLDS.ship_behind_s ? [problem('ship_behind', behindS, error)] : [];
+}
+
+/** A copy is on the box itself: what keeps it from being written does not pass like a line that is down. */
+function copyProblems({ place, behind_s, error }: CopyStatus): StatusProblem[] {
+  const behindS = behind_s ?? 0;
+  const isBehind = behindS > THRESHOLDS.copy_behind_s || error !== null;
+  return isBehind ? [problem('copy_behind', place, behindS, error)] : [];
 }
 
 /** A box that has not had events for so long has nothing that is so long without a copy. */

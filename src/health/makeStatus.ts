@@ -11,7 +11,7 @@ import { readStoreFacts } from './storeFacts.ts';
 
 /** @param nowMs by the box's clock. */
 export function makeStatus(facts: BoxFacts, nowMs: number): Status {
-  const { daemon, rates, store, ship } = facts;
+  const { daemon, rates, store, copy, ship } = facts;
   const problems = findProblems(facts, nowMs);
   const { version, started_at, listening, tls } = daemon;
   const isFailing = problems.some(({ level }) => level === 'fail');
@@ -20,7 +20,7 @@ export function makeStatus(facts: BoxFacts, nowMs: number): Status {
     problems,
     daemon: { running: true, version, started_at, listening, tls },
     store: store.store,
-    copy: null,
+    copy: copy ?? null,
     ship: ship?.isSetUp ? shipStatusOf(ship) : null,
     tokens: store.tokens,
     rates,

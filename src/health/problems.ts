@@ -190,9 +190,13 @@ export const BOX_PROBLEMS = {
     `The shipper does not run, and events of the last ${span(behindS)} are not shipped.`,
     'Run "sudo systemctl start courtd-ship". If it stops again, "journalctl -u courtd-ship" shows why.',
   ]),
-  ship_behind: warn((place: string, behindS: number, error: string | null) => [
-    `${place} is ${span(behindS)} behind.${error === null ? '' : ` ${error}`}`,
+  ship_behind: warn((behindS: number, error: string | null) => [
+    `Headquarters is ${span(behindS)} behind.${error === null ? '' : ` ${error}`}`,
     'Check the link or the disk there. Meanwhile the box keeps its events, and shipping continues by itself.',
+  ]),
+  copy_behind: warn((place: string, behindS: number, error: string | null) => [
+    `The copy in ${place} is ${span(behindS)} behind.${error === null ? '' : ` ${error}`}`,
+    'Check that its disk is there and has room. The copy then continues by itself; "journalctl -u courtd-copy" shows more.',
   ]),
 } as const;
 

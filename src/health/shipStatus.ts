@@ -8,7 +8,7 @@ export interface ShipStatus {
   /** Without anything secret. */
   readonly url: string | null;
   readonly state: ShipState;
-  /** Headquarters, or the copy, has every event up to here, except those that it refused for good. */
+  /** Headquarters has every event up to here. */
   readonly shipped_seq: number | null;
   readonly newest_seq: number | null;
   readonly behind_events: number | null;

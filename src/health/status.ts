@@ -40,6 +40,8 @@ export interface Status {
   readonly sources: readonly Omit<SourceReport, keyof SourceFacts>[];
 }
 
+export type CopyStatus = NonNullable<Status['copy']>;
+
 /** What the daemon answers over `control.sock`: its status, and what other commands need to know of it. */
 export interface DaemonStatus {
   readonly version: string;

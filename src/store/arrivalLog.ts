@@ -165,7 +165,7 @@ function identityOf(directory: DataDirectory): string {
  * would wake each other for ever. Not to be called while this process has the database open: closing a descriptor of the shared
  * memory would drop SQLite's locks on it.
  */
-function lookOf(directory: DataDirectory): string {
+export function lookOf(directory: DataDirectory): string {
   const stat = fs.statSync(directory.file('database'), { throwIfNoEntry: false, bigint: true });
   if (stat === undefined) return '';
   return `${stat.dev}:${stat.ino}:${stat.mtimeNs}:${stat.size}:${indexHeader(directory)}`;

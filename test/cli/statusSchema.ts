@@ -82,7 +82,19 @@ export const StatusSchema = Type.Object(
       },
       closed,
     ),
-    copy: Type.Null(),
+    copy: nullable(
+      Type.Object(
+        {
+          place: Type.String(),
+          seq: count,
+          behind_events: count,
+          behind_s: count,
+          last_at: time,
+          error: nullable(Type.String()),
+        },
+        closed,
+      ),
+    ),
     tokens: Type.Object({ active: count, retiring: count }, closed),
     rates: Type.Object(
       {

@@ -50,6 +50,9 @@ function box(facts: Partial<BoxFacts>, store: object = {}, ship: object = {}): B
   } as unknown as BoxFacts;
 }
 
+const copied = (copy: object) =>
+  box({ copy: { place: '/media/copy', behind_s: 0, error: null, ...copy } as never });
+
 const find = (facts: BoxFacts) => findProblems(facts, NOW);
 const codes = (facts: BoxFacts) => find(facts).map(({ code }) => code);
 
@@ -147,7 +150,8 @@ const CASES: readonly (readonly [code: BoxProblemCode, wrong: BoxFacts, right?: 
     box({}, {}, { running: false, behind_s: 300 }),
   ],
   ['ship_behind', box({}, {}, { behind_s: 6 * HOUR_S + 1 }), box({}, {}, { behind_s: 6 * HOUR_S })],
-  ['ship_behind', box({}, {}, { url: 'file:///copy', state: 'connecting', error: 'No stick.' }), box({})],
+  ['copy_behind', copied({ behind_s: 61 }), copied({ behind_s: 60 })],
+  ['copy_behind', copied({ error: 'No stick.' }), copied({})],
 ];
 
 /** What is found without the daemon (status.test.ts, alert.test.ts). */

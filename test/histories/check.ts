@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { DataDirectory } from '../../src/base/dataDirectory.ts';
+import type { Arrival } from '../../src/protocol/event.ts';
 import { type Epoch, readEpochs } from '../../src/store/layout/epochs.ts';
 import { ArrivalReader } from '../../src/store/read/arrivalReader.ts';
 import { failureKind } from '../../src/store/sqlite/errors.ts';
@@ -11,8 +12,8 @@ import TrackedDatabase from './standIns/sqlite.ts';
 
 /** Who has been shipped to. */
 interface Shipped {
-  /** @param seqs of the events that whoever has the log so far must have. */
-  check(epochs: readonly Epoch[], seqs: readonly number[]): void;
+  /** @param seqs of the events that whoever has the log so far must have. @param all that the box has. */
+  check(epochs: readonly Epoch[], seqs: readonly number[], all: readonly number[]): void;
 }
 
 /**
@@ -31,6 +32,7 @@ export function check(directory: DataDirectory, model: Model, shipped: Shipped, 
     shipped.check(
       epochs,
       events.filter((event) => model.isShippable(sentOf(event).key)).map(({ seq }) => seq),
+      events.map(({ seq }) => seq),
     );
     if (!isLast) return;
     const integrity = db.pragma('integrity_check', { simple: true });
@@ -47,22 +49,28 @@ export function check(directory: DataDirectory, model: Model, shipped: Shipped, 
 
 /** Reads all that is stored, as an export does while the daemon runs. */
 export function look(directory: DataDirectory, model: Model): void {
+  const events = readStored(directory.file('database'), model, true);
+  model.seen(events.map((arrival) => ({ sent: sentOf(arrival), arrival })));
+}
+
+/** @returns the events of a database. @throws unless a call that was to fail has been one of these. */
+export function readStored(file: string, model: Model, readonly: boolean): Arrival[] {
   let db: Database.Database | undefined;
   try {
-    db = new TrackedDatabase(directory.file('database'), { readonly: true });
+    db = new TrackedDatabase(file, { readonly });
     const { events, damage } = readAll(new ArrivalReader(db));
-    if (damage > 0) model.violate(`${damage} events are damaged`);
-    model.seen(events.map((arrival) => ({ sent: sentOf(arrival), arrival })));
+    if (damage > 0) model.violate(`${damage} events of ${file} are damaged`);
+    return events;
   } catch (error) {
-    // A call that was to fail has been one of these.
     if (!['busy', 'full', 'fatal'].includes(failureKind(error))) throw error;
+    return [];
   } finally {
     db?.close();
   }
 }
 
 function readAll(reader: ArrivalReader) {
-  const events = [];
+  const events: Arrival[] = [];
   let damage = 0;
   for (let seq = 0; ; ) {
     const chunk = reader.after(seq, 1000);

@@ -1,108 +1,67 @@
 import type { Plant } from './plants.ts';
 
-/** Faults of a copy in a directory, and of the rebuild from it. */
+/** Faults of a copy, and of the restore of it. */
 export const COPY_PLANTS: readonly Plant[] = [
   {
     name: 'copy-unsynced',
-    what: 'a chunk of a copy counts before it is synced',
+    what: 'a step of a copy counts before it is synced',
     changes: [
       {
-        file: 'fleet/copy/copyWriter.ts',
-        from: '      await handle.writeFile(data);\n      await handle.sync();\n',
-        to: '      await handle.writeFile(data);\n',
+        file: 'store/backup/follow.ts',
+        from: "copy.pragma('synchronous = FULL');",
+        to: "copy.pragma('synchronous = OFF');",
       },
     ],
   },
   {
-    name: 'copy-unnamed',
-    what: 'a chunk in a new file of a copy counts before the name of the file is synced',
+    name: 'copy-skips',
+    what: 'a copy leaves out an event at the end of a step',
     changes: [
       {
-        file: 'fleet/copy/copyWriter.ts',
-        from: 'if (isNew) await syncFolder(path.dirname(name));',
-        to: '',
+        file: 'store/backup/follow.ts',
+        from: 'if (events.length === STEP.events || bytes > STEP.bytes) break;',
+        to: 'if (events.length > STEP.events) events.splice(-2, 1).length && (bytes = 0);',
       },
     ],
   },
   {
-    name: 'copy-pruned-early',
-    what: 'with a prune a file of the copy goes that has what the box still has',
-    changes: [
-      {
-        file: 'fleet/copy/copyWriter.ts',
-        from: '?.chunk.last ?? 0) < below)',
-        to: '?.chunk.last ?? 0) < below + 9)',
-      },
-    ],
+    name: 'copy-keeps-pruned',
+    near: ['prune', 'copy'],
+    what: 'a copy keeps what the box has deleted',
+    changes: [{ file: 'store/backup/follow.ts', from: 'for (const seq of gone) remove.run(seq);', to: '' }],
   },
   {
     name: 'copy-keeps-erased',
-    what: 'a copy says that it has nothing left of who was erased, and has not been written anew',
-    changes: [
-      {
-        file: 'fleet/copy/rewriteCopy.ts',
-        from: 'if (without.every((line) => line === undefined)) return undefined;',
-        to: 'if (without.length > 0) return undefined;',
-      },
-    ],
-  },
-  {
-    name: 'copy-rewritten-unsynced',
     near: ['erase', 'copy'],
-    what: 'a file of a copy that was written anew after an erasure takes the place of the old one before it is synced',
+    what: 'a copy keeps the events of who was erased',
     changes: [
       {
-        file: 'fleet/copy/rewriteCopy.ts',
-        from: '      await handle.sync();\n',
-        to: '',
+        file: 'store/backup/follow.ts',
+        from: 'const rows = [...changed, ...events];',
+        to: 'const rows = [...events, ...changed.slice(0, 0)];',
       },
     ],
   },
   {
-    name: 'copy-rewritten-unnamed',
-    near: ['erase', 'copy'],
-    what: 'a copy says that it has nothing left of who was erased before the names of its new files are synced',
-    changes: [
-      {
-        file: 'fleet/copy/rewriteCopy.ts',
-        from: '    await syncFolder(folder);\n',
-        to: '',
-      },
-    ],
-  },
-  {
-    name: 'rebuild-keeps-epoch',
-    what: 'a rebuilt box goes on with the log of the lost one',
-    changes: [{ file: 'store/rebuild/rebuiltDatabase.ts', from: '      beginEpoch(db);\n', to: '' }],
-  },
-  {
-    name: 'rebuild-without-ledger',
+    name: 'copy-erased-early',
     near: ['erase', 'rebuild'],
-    what: 'a rebuild brings back whom an erasure has taken out',
-    changes: [
-      { file: 'fleet/rebuild/rebuildBox.ts', from: 'copied?.erasures.map(erasureOf) ?? []', to: '[]' },
-    ],
-  },
-  {
-    name: 'rebuild-without-keys',
-    what: 'a rebuilt box does not know the keys of its events',
+    what: 'the ledger of a copy says that an erasure is finished before the copy has followed it',
     changes: [
       {
-        file: 'store/rebuild/rebuiltDatabase.ts',
-        from: 'this.#putKeyOf(session, event.eventId, event.revision, seq);',
-        to: '',
+        file: 'store/backup/copyTables.ts',
+        from: "return column === 'finished_ms' && !isSettled ? 'NULL' : column;",
+        to: 'return column;',
       },
     ],
   },
   {
-    name: 'rebuild-unrevokes',
-    near: ['revoke', 'rebuild'],
-    what: 'a token that was revoked is valid in a rebuilt box',
+    name: 'copy-without-keys',
+    what: 'a box that was made of a copy does not know the keys of its events',
     changes: [
       {
-        file: 'store/tokens/tokens.ts',
-        from: "add.run(id, Buffer.from(hash, 'hex'), created_ms, expires_ms, revoked_ms);",
-        to: "add.run(id, Buffer.from(hash, 'hex'), created_ms, expires_ms, null);",
+        file: 'store/layout/completeKeys.ts',
+        from: 'UPDATE flushed SET up_to = max(up_to, ifnull((SELECT max(seq) FROM event), 0))',
+        to: 'DELETE FROM key; UPDATE flushed SET up_to = max(up_to, ifnull((SELECT max(seq) FROM event), 0))',
       },
     ],
   },

@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { knownShipped } from '../../src/fleet/ship/report.ts';
+import { knownUpTo } from '../../src/fleet/report/reportFile.ts';
 import { Problem } from '../../src/protocol/errors.ts';
 import { ArrivalLog, TemporarilyUnreadable } from '../../src/store/arrivalLog.ts';
 import { makeBackup } from '../../src/store/backup/makeBackup.ts';
@@ -118,8 +118,9 @@ async function send(box: Box, { events, sent }: Body): Promise<void> {
 async function prune(box: Box, random: Random, nowMs: number): Promise<void> {
   const beforeMs = nowMs - random.pick([0, 0, 0, 5, 30, 300, 2000, DAY_MS]);
   const holdMs = random.pick([1000, 30 * DAY_MS]);
+  const known = box.hq.acknowledged ?? box.copy.known;
   const shipped = await withDatabase({ data: box.directory }, (db) =>
-    knownShipped(box.hq.acknowledged ?? box.copy.known, readEpochs(db)),
+    knownUpTo(known?.epoch, known?.shipped_seq, readEpochs(db)),
   );
   const hold = random.chance(0.5) ? { hold: { afterSeq: shipped ?? 0, beforeMs: nowMs - holdMs } } : {};
   const rule: PruneRule = { nowMs, beforeMs, ...hold };

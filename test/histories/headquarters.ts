@@ -151,7 +151,10 @@ class Line implements Destination {
 }
 
 /** A shipper of a box: until it has caught up, or is told to end. @returns how it ended. */
-export type Route = (once: boolean, signal: AbortSignal) => Promise<ShipReport>;
+export type Route = (
+  once: boolean,
+  signal: AbortSignal,
+) => Promise<Pick<ShipReport, 'state' | 'shipped_seq' | 'error'>>;
 
 /** @returns the way from a box to headquarters. */
 export function routeTo(hq: Headquarters, directory: DataDirectory, random: Random): Route {

@@ -43,9 +43,7 @@ export const MINIATURE: readonly Change[] = [
   { file: 'store/read/sessionBounds.ts', from: 'READ_KEYS = 250', to: 'READ_KEYS = 3' },
   { file: 'store/retention/expiredEvents.ts', from: 'LOOK_ROWS = 1_000', to: 'LOOK_ROWS = 20' },
   { file: 'fleet/log/chunk.ts', from: 'events: 500, bytes', to: 'events: 9, bytes' },
-  { file: 'fleet/copy/members.ts', from: 'PIECE_BYTES = 1024 ** 2', to: 'PIECE_BYTES = 4096' },
-  { file: 'fleet/copy/copyWriter.ts', from: 'FILE_BYTES = 64 * 1024 ** 2', to: 'FILE_BYTES = 4096' },
-  { file: 'fleet/copy/copyWriter.ts', from: 'CHUNKS_AT_ONCE = 20', to: 'CHUNKS_AT_ONCE = 3' },
+  { file: 'store/backup/follow.ts', from: 'STEP = { events: 2_000', to: 'STEP = { events: 5' },
   {
     // The layout that the migrations make is made once, and not at each start: two milliseconds.
     file: 'store/layout/layoutFault.ts',

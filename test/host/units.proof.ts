@@ -8,6 +8,7 @@ const UNITS = path.resolve(import.meta.dirname, '../../systemd');
 const THRESHOLDS = {
   'courtd.service': 5,
   'courtd-backup.service': 5,
+  'courtd-copy.service': 5,
   'courtd-feed@.service': 5,
   'courtd-ship.service': 11,
   'courtd-alert.service': 10,

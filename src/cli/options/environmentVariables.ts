@@ -9,6 +9,7 @@ const UNIT_VARIABLES: Readonly<Record<string, (text: string) => unknown>> = {
   COURTD_ALERT_URL: String,
   COURTD_BACKUP_DIR: String,
   COURTD_BACKUP_KEEP: integer(1, BACKUPS_KEPT_MAX),
+  COURTD_COPY_DIR: String,
   COURTD_PING_URL: String,
   COURTD_PURGE_DATA: String,
   COURTD_SHIP_HOLD: parseDuration,

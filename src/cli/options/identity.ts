@@ -21,8 +21,6 @@ const IDENTITIES: Readonly<Record<string, Identity>> = {
   serve: 'caller',
   ship: 'caller',
   restore: 'caller',
-  // It reads as the caller to its end, and makes the database as the owner (rebuildDatabase.ts).
-  rebuild: 'caller',
   // These have nothing to do with a data directory.
   conformance: 'caller',
   fleet: 'caller',

@@ -3,11 +3,12 @@ import { isQuiet, type QuietHours } from '../../base/quietHours.ts';
 import { STATUS_PATH } from '../../control/controlClient.ts';
 import { type ControlRoute, jsonRoute } from '../../control/controlServer.ts';
 import { dropRoute, eraseRoute, pruneRoute } from '../../control/workRoutes.ts';
+import { viewCopy } from '../../fleet/report/copyReport.ts';
 import { viewShip } from '../../fleet/ship/view.ts';
 import { makeStatus } from '../../health/makeStatus.ts';
 import { problem } from '../../health/problems.ts';
 import type { ShipView } from '../../health/shipStatus.ts';
-import type { DaemonStatus } from '../../health/status.ts';
+import type { CopyStatus, DaemonStatus } from '../../health/status.ts';
 import { readStoreFacts } from '../../health/storeFacts.ts';
 import type { StoreWatch } from '../../health/storeWatch.ts';
 import type { Log } from '../../host/log.ts';
@@ -20,7 +21,7 @@ import { METRICS_PATH } from '../../metrics/metrics.ts';
 import { mayName, naming } from '../../protocol/playerRedaction.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import { oldestReceipt } from '../../store/read/pruneSuggestion.ts';
-import { readShipLag } from '../../store/read/shipLag.ts';
+import { readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
 import type { RefusedRequests } from '../../store/refused/refusedRequests.ts';
 import { isOfAll, type PruneSelection } from '../../store/retention/expiredEvents.ts';
 import { type Keep, NightlyRetention } from '../../store/retention/nightlyRetention.ts';
@@ -80,18 +81,17 @@ export interface Daemon extends Frame {
 /** Up to this many seqs behind, events are counted one by one. It takes a few milliseconds, while requests wait. */
 const SHIP_SEQS_COUNTED = 10_000;
 
-/** @returns undefined where the database cannot be read now: events come first, and others say so. */
-export async function shippingOf(
+/** @returns how far copy and shipping are; nothing if the database cannot be read now: events come first, and others say so. */
+export function elsewhereOf(
   store: Store,
   { data, runDir }: Pick<ServeOptions, 'data' | 'runDir'>,
-): Promise<ShipView | undefined> {
+): { copy?: CopyStatus | null; ship?: ShipView } {
+  const env = { ...process.env, ...(runDir && { COURTD_RUN_DIR: runDir }) };
+  const readLag = (upTo: ShippedOf) => store.look((db) => readShipLag(db, upTo, SHIP_SEQS_COUNTED));
   try {
-    return viewShip(data, (shippedOf) => store.look((db) => readShipLag(db, shippedOf, SHIP_SEQS_COUNTED)), {
-      ...process.env,
-      ...(runDir && { COURTD_RUN_DIR: runDir }),
-    });
+    return { copy: viewCopy(data.path, readLag, env), ship: viewShip(data, readLag, env) };
   } catch {
-    return undefined;
+    return {};
   }
 }
 
@@ -145,9 +145,9 @@ async function prune(
 export function nightlyRetention(daemon: Daemon): NightlyRetention {
   const { options, store, log, watch } = daemon;
   const run = async (selection: PruneSelection, signal: AbortSignal) => {
-    const ship = await shippingOf(store, options);
-    if (ship === undefined) throw new Error('the database cannot be read now');
-    const done = await prune(daemon, { ...selection, ...holdOf(ship) }, () => {}, signal);
+    const { ship, copy } = elsewhereOf(store, options);
+    if (ship === undefined || copy === undefined) throw new Error('the database cannot be read now');
+    const done = await prune(daemon, { ...selection, ...holdOf(ship, copy) }, () => {}, signal);
     const { events, rejections, held } = done;
     const oldestMs = store.look(oldestReceipt);
     const isUnreached = isOfAll(selection) && held === 0 && oldestMs < selection.beforeMs;
@@ -182,7 +182,7 @@ export async function boxStatus(
     unreachedMs: watch.unreachedMs,
     minFreeBytes: minFree,
     store: store.look((db) => readStoreFacts(data, db, minFree)),
-    ship: await shippingOf(store, options),
+    ...{ copy: undefined, ship: undefined, ...elsewhereOf(store, options) },
   };
   return { ...about, venue, status: makeStatus(facts, Date.now()) };
 }

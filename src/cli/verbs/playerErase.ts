@@ -7,7 +7,9 @@ import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { assertDaemonRuns, haveDone } from '../../control/workClient.ts';
 import { ERASE_PATH, type EraseBody } from '../../control/workRoutes.ts';
 import { shownUrl } from '../../fleet/nats/address.ts';
-import { readReport, runDirectory } from '../../fleet/ship/report.ts';
+import { readCopyReport } from '../../fleet/report/copyReport.ts';
+import { runDirectory } from '../../fleet/report/reportFile.ts';
+import { readReport } from '../../fleet/ship/report.ts';
 import { serviceOf } from '../../host/unitSettings.ts';
 import { mayName, type Naming, naming } from '../../protocol/playerRedaction.ts';
 import { BACKUP_NAME, backupPlaces, lastBackupMs } from '../../store/backup/lastBackup.ts';
@@ -75,7 +77,7 @@ interface Place {
 /** @returns where a player may still be named, as far as this box knows. */
 async function placesOf(data: DataDirectory): Promise<Place[]> {
   const { settings } = await serviceOf(data);
-  const { COURTD_BACKUP_DIR: folder, COURTD_SHIP_URL: url, COURTD_SHIP_BOX: box } = settings;
+  const { COURTD_BACKUP_DIR: folder, COURTD_COPY_DIR: copyDir, COURTD_SHIP_URL: url } = settings;
   const nightly = folder === undefined ? [] : namesIn(folder).filter((name) => BACKUP_NAME.test(name));
   const backups = new Set([
     ...nightly.map((name) => `${folder}/${name}`),
@@ -86,15 +88,12 @@ async function placesOf(data: DataDirectory): Promise<Place[]> {
   if (backups.size === 0 && lastMs !== undefined) backups.add(`a backup of ${isoTime(lastMs)}`);
   const report = readReport(runDirectory(process.env, data.path));
   const shown = url === undefined ? report?.url : shownUrl(url);
-  const isCopy = shown?.startsWith('file:') === true;
-  const place = isCopy ? `${shown.replace(/\/+$/, '')}/${box ?? report?.box ?? ''}` : shown;
-  const shipped = settings.COURTD_SHIP_PLAYERS === 'pseudonym' || place === undefined ? [] : [place];
+  const shipped = settings.COURTD_SHIP_PLAYERS === 'pseudonym' || shown === undefined ? [] : [shown];
+  const copy = copyDir ?? readCopyReport(process.env, data.path)?.place;
   return [
     ...[...backups].map((place) => ({ kind: 'backup' as const, place })),
-    ...shipped.map((place) => ({
-      kind: place.startsWith('file:') ? ('copy' as const) : ('headquarters' as const),
-      place,
-    })),
+    ...(copy === undefined ? [] : [{ kind: 'copy' as const, place: copy }]),
+    ...shipped.map((place) => ({ kind: 'headquarters' as const, place })),
   ];
 }
 

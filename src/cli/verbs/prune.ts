@@ -1,12 +1,15 @@
 import type { Database } from 'better-sqlite3';
 import { type Command, Option } from 'commander';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { UsageError } from '../../base/operatorError.ts';
 import { bytesFor, counted, isoTime } from '../../base/units.ts';
 import { assertDaemonRuns, haveDone } from '../../control/workClient.ts';
 import { PRUNE_PATH } from '../../control/workRoutes.ts';
-import { readShipView } from '../../fleet/ship/view.ts';
+import { viewCopy } from '../../fleet/report/copyReport.ts';
+import { viewShip } from '../../fleet/ship/view.ts';
 import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
+import { readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
 import { withRefused } from '../../store/refused/readRefused.ts';
 import { isOfAll, type PruneSelection } from '../../store/retention/expiredEvents.ts';
 import { findOldRecords, type OldRecords } from '../../store/retention/oldRecords.ts';
@@ -69,7 +72,7 @@ async function prune(options: PruneOptions): Promise<void> {
   if (!options.dryRun) await assertDaemonRuns(options.data);
   const only = { ...(type !== undefined && { type }), ...(session !== undefined && { session }) };
   const { which, counted: dry } = await withDatabase(options, async (db) => {
-    const which = { beforeMs, nowMs, ...only, ...holdOf(readShipView(options.data, db)) };
+    const which = { beforeMs, nowMs, ...only, ...holdIn(options.data, db) };
     if (!options.dryRun) {
       if (!options.yes) await confirm(db, which);
       return { which };
@@ -96,7 +99,9 @@ async function prune(options: PruneOptions): Promise<void> {
   const what = `${counted(events, type === undefined ? 'event' : `${type} event`)} of ${counted(sessions, 'session')}`;
   const when = session === undefined ? `received before ${isoTime(beforeMs)}` : 'of any age';
   if (held > 0)
-    say(`${counted(held, 'event')} stay until they are shipped (COURTD_SHIP_HOLD): see "courtd status".`);
+    say(
+      `${counted(held, 'event')} stay until they are shipped or copied (COURTD_SHIP_HOLD): see "courtd status".`,
+    );
   const more = recordsText(records, rejections, databases);
   if (options.dryRun) return say(`${what}, ${when}, would be deleted.${more && ` So would ${more}.`}`);
   say(`Deleted ${what}, ${when}; ${bytesFor(bytes)} are free again.${more && ` With them went ${more}.`}`);
@@ -120,4 +125,9 @@ async function confirm(db: Database, which: PruneSelection): Promise<void> {
   if (2 * events <= of) return;
   const what = `${events} of ${of} events, more than half, would be deleted`;
   await confirmed(what, 'Delete them?', 'nothing was deleted');
+}
+
+function holdIn(data: DataDirectory, db: Database): Pick<PruneSelection, 'hold'> {
+  const readLag = (upTo: ShippedOf) => readShipLag(db, upTo);
+  return holdOf(viewShip(data, readLag), viewCopy(data.path, readLag));
 }

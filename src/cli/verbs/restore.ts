@@ -1,23 +1,41 @@
 import type { Command } from 'commander';
 import { counted, isoTime } from '../../base/units.ts';
 import { shellWord } from '../../base/visibleText.ts';
+import { withDatabaseOfLines } from '../../fleet/log/restoredLines.ts';
 import { restoreDatabase } from '../../store/backup/restore.ts';
 import type { Salvaged } from '../../store/backup/salvage.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import { json, notEmpty } from '../options/optionParsers.ts';
 import { type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
 
+const HELP = `
+Examples:
+  sudo courtd restore /mnt/usb/courtd-20260314T031500Z.db
+  sudo courtd restore /media/copy/courtd.db
+  courtd fleet tail nats://hq-1 --box venue-7 | sudo courtd restore -
+
+Lines have neither tokens nor the list of erased players: make a token with
+"courtd token rotate", and erase again who had been erased.`;
+
 export function define(command: Command): void {
   command
     .description('replace the database with a backup and keep the old one; the daemon must be stopped')
-    .argument('<file>', 'the backup; it is not changed', notEmpty)
+    .argument(
+      '<file>',
+      'the backup or the copy; it is not changed. - is lines of "fleet tail" on standard input',
+      notEmpty,
+    )
     .option(
       '--salvage',
       'also add what can be read in the database that is replaced, and is not in the backup',
     )
     .addOption(json())
-    .addHelpText('after', '\nExample:\n  sudo courtd restore /mnt/usb/courtd-20260314T031500Z.db')
-    .action((file, _options, command) => restore(file, command.optsWithGlobals()));
+    .addHelpText('after', HELP)
+    .action((file, _options, command) => {
+      const options: RestoreOptions = command.optsWithGlobals();
+      if (file !== '-') return restore(file, options);
+      return withDatabaseOfLines(options.data, (made) => restore(made, options, 'the lines'));
+    });
 }
 
 interface RestoreOptions extends DataOption, JsonOption {
@@ -25,7 +43,7 @@ interface RestoreOptions extends DataOption, JsonOption {
 }
 
 /** The exit status is 1 if not all of what was there is restored: an event of the backup is damaged, or of what is salvaged. */
-async function restore(file: string, options: RestoreOptions): Promise<void> {
+async function restore(file: string, options: RestoreOptions, name = file): Promise<void> {
   // It becomes the owner of the data directory, who may not read beside the backup.
   const sudo = process.getuid?.() === 0 ? 'sudo ' : '';
   const tell = options.json ? () => {} : say;
@@ -41,14 +59,18 @@ async function restore(file: string, options: RestoreOptions): Promise<void> {
   const { events, sessions, newestMs, previousDatabase, salvaged } = restored;
   const newest_received_at = isoTime(newestMs);
   const newest = newest_received_at === null ? '' : `, the newest received at ${newest_received_at}`;
-  tell(`Restored ${file}: ${counted(events, 'event')} of ${counted(sessions, 'session')}${newest}.`);
+  tell(`Restored ${name}: ${counted(events, 'event')} of ${counted(sessions, 'session')}${newest}.`);
   if (restored.damage !== undefined) tell(restored.damage);
   if (restored.erasedAgain > 0)
     tell(
       `Players who were erased after that backup were taken out of ${counted(restored.erasedAgain, 'event')} again.`,
     );
   if (restored.ledgerLost !== undefined) tell(LEDGER_LOST[restored.ledgerLost]);
-  tell('The tokens are those of the backup: "courtd token list" shows them.');
+  tell(
+    name === file
+      ? 'The tokens are those of the backup: "courtd token list" shows them.'
+      : 'Lines have no tokens. Make one with "courtd token rotate", and give it to every camera.',
+  );
   if (salvaged !== null) tell(sentenceOf(salvaged));
   if (restored.leavesMore)
     tell(
@@ -58,7 +80,7 @@ async function restore(file: string, options: RestoreOptions): Promise<void> {
   if (restored.damage !== undefined || isShort) process.exitCode = 1;
   if (!options.json) return;
   printJson({
-    restored: file,
+    restored: name,
     events,
     sessions,
     newest_received_at,

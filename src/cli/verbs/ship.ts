@@ -2,9 +2,10 @@ import type { Command } from 'commander';
 import { abortOnSignal } from '../../base/signals.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { Connector } from '../../fleet/nats/connect.ts';
+import { knownUpTo, runDirectory } from '../../fleet/report/reportFile.ts';
 import { childFeed, socketFeed } from '../../fleet/ship/boxLog.ts';
 import { NatsLog } from '../../fleet/ship/natsLog.ts';
-import { knownShipped, readReport, runDirectory, type ShipReport } from '../../fleet/ship/report.ts';
+import { readReport, type ShipReport } from '../../fleet/ship/report.ts';
 import { type ShipSettings, shipSettings } from '../../fleet/ship/settings.ts';
 import { Shipper } from '../../fleet/ship/shipper.ts';
 import { beginEpoch, readEpochs } from '../../store/layout/epochs.ts';
@@ -49,9 +50,7 @@ async function ship({ data, once = false, newEpoch = false }: ShipOptions): Prom
   yieldToIngest();
   const settings = shipSettings(process.env);
   const signal = abortOnSignal();
-  const report = await (settings.url.startsWith('file:')
-    ? shipToCopy(data, settings, once, signal)
-    : shipToNats(data, settings, once, signal));
+  const report = await shipToNats(data, settings, once, signal);
   if (report.state === 'fenced' || (once && report.state !== 'current')) process.exitCode = 1;
 }
 
@@ -78,18 +77,6 @@ async function shipToNats(
   return new Shipper(openFeed, headquarters, options).run();
 }
 
-async function shipToCopy(
-  data: DataOption['data'],
-  settings: ShipSettings,
-  once: boolean,
-  signal: AbortSignal,
-): Promise<ShipReport> {
-  const { shipCopy } = await import('../../fleet/copy/shipCopy.ts');
-  await becomeOwnerOf(data);
-  const onLeftOut = (sentence: string) => say(`courtd: ${sentence}`);
-  return shipCopy(data, settings, { once, signal, onChange: tell, onLeftOut });
-}
-
 function tell({ state, url, error, shipped_seq }: ShipReport): void {
   const upTo = shipped_seq === null ? '' : `, shipped up to seq ${shipped_seq}`;
   say(`courtd: ${state}: ${error ?? `${url}${upTo}.`}`);
@@ -100,7 +87,9 @@ async function beginNewEpoch(data: DataOption['data']): Promise<void> {
   await becomeOwnerOf(data);
   const report = readReport(runDirectory(process.env, data.path));
   await withDatabase({ data }, (db) => {
-    db.transaction(() => beginEpoch(db, knownShipped(report, readEpochs(db)) ?? 0)).immediate();
+    db.transaction(() =>
+      beginEpoch(db, knownUpTo(report?.epoch, report?.shipped_seq, readEpochs(db)) ?? 0),
+    ).immediate();
     printData(`${readEpochs(db).at(-1)!.name}\n`);
   });
   say(

@@ -3,8 +3,8 @@ import { BATCH_EVENTS, BODY_BYTES, LINE_BYTES } from '../../base/limits.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { Problem } from '../../protocol/errors.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
+import type { LoggedEvent } from '../../store/backup/databaseOfLog.ts';
 import { isTime } from '../../store/layout/valueFault.ts';
-import type { LoggedEvent } from '../../store/rebuild/rebuiltDatabase.ts';
 import { linesIn } from './chunk.ts';
 
 /** Lines of `tail --json`, of a copy and of `fleet tail`, read back to what was stored. */
@@ -14,12 +14,6 @@ const HEAD =
   /^\{(?:"box":"([^"]*)","epoch":"([^"]*)",)?"seq":(\d{1,16}),"received_at":"([^"]*)",(?:"erased":(true),)?(?:"late":(true),)?"event":(?=\{)/;
 /** As far as the names of a copy's files go. */
 const SEQ_MAX = 1e15 - 1;
-
-/** An event of a log, and whose log it is, where the line says that. */
-export interface LogLine extends LoggedEvent {
-  readonly box: string | undefined;
-  readonly epoch: string | undefined;
-}
 
 /** What is wrong with a line. */
 export class LineFault extends Error {
@@ -37,8 +31,8 @@ export class LineFault extends Error {
  * @returns what was stored: every byte of payloads and unknown fields.
  * @throws {LineFault}
  */
-export function decodeLines(lines: readonly string[]): LogLine[] {
-  const decoded: LogLine[] = [];
+export function decodeLines(lines: readonly string[]): LoggedEvent[] {
+  const decoded: LoggedEvent[] = [];
   for (let from = 0; from < lines.length; from += BATCH_EVENTS) {
     const some = lines.slice(from, from + BATCH_EVENTS);
     const heads = some.map((line, i) => parseHead(line, from + i));

@@ -10,6 +10,7 @@ import { enterDirectory } from '../directory/enterDirectory.ts';
 import { makeAside } from '../directory/makeAside.ts';
 import { forgetNewDatabase } from '../directory/newDatabase.ts';
 import { applyLedger } from '../erasure/erase.ts';
+import { completeKeys } from '../layout/completeKeys.ts';
 import { beginEpoch, type Epoch, readEpochs } from '../layout/epochs.ts';
 import { readHeader } from '../layout/fileHeader.ts';
 import { migrate } from '../layout/schema.ts';
@@ -115,6 +116,7 @@ async function complete(
   const db = openExclusively(partial);
   try {
     migrate(db);
+    completeKeys(db);
     beginEpoch(db);
     db.exec('COMMIT');
     // All of it is synced before the file gets its name (atomicFile.ts).

@@ -16,7 +16,7 @@ export class DirectoryInUse extends OperatorError {}
 export function lockDirectory(directory: DataDirectory): Database.Database {
   return lockFile(
     directory.file('lock'),
-    `Another "courtd serve" uses ${directory}, or a "courtd prune", "import", "restore" or "rebuild" that found none: stop it first ("sudo systemctl stop courtd.socket courtd.service" where systemd ` +
+    `Another "courtd serve" uses ${directory}, or a "courtd restore": stop it first ("sudo systemctl stop courtd.socket courtd.service" where systemd ` +
       'runs it), or name another directory with --data.',
   );
 }
@@ -24,18 +24,6 @@ export function lockDirectory(directory: DataDirectory): Database.Database {
 /** Whether a daemon uses the directory. */
 export function isServed(directory: DataDirectory): boolean {
   return isTaken(directory.file('lock'));
-}
-
-/**
- * One shipper into a directory at a time.
- * @see lockDirectory
- */
-export function lockShipper(directory: DataDirectory): Database.Database {
-  return lockFile(
-    directory.file('shipper'),
-    `Events of ${directory} are being shipped already: stop that first ("sudo systemctl stop courtd-ship"). ` +
-      '"courtd status" shows how far it is.',
-  );
 }
 
 /** Milliseconds to wait for a lock: another process may be probing it (isTaken). */

@@ -174,7 +174,9 @@ function prepare(
       `${file} was written by an older courtd (layout ${version}, this version has ${SCHEMA_VERSION}): start "courtd serve" once, which upgrades it.`,
     );
   }
-  if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
+  // A copy or a backup that is only read keeps its rollback journal: it may be on any file system.
+  const isToServe = create || acceptOlder;
+  if (isToServe && db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
     throw new OperatorError(
       `${file} is on a file system that does not support a write-ahead log: use a local disk.`,
     );
@@ -186,7 +188,7 @@ function prepare(
   db.pragma('foreign_keys = OFF');
   // In WAL mode better-sqlite3 commits without fsync unless this is set on every connection.
   db.pragma('synchronous = FULL');
-  assertDurable(db);
+  if (isToServe) assertDurable(db);
 }
 
 /** @returns the layout version of the file: how many migrations have been applied to it (schema.ts). */

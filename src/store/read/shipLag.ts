@@ -17,18 +17,10 @@ export interface Lag {
         readonly oldestMs: number | undefined;
       }
     | undefined;
-  /** When a player was erased last, milliseconds since 1970-01-01T00:00:00Z; null: nobody was. */
-  readonly erasedMs: number | null;
 }
 
 /** Up to which seq a log with these epochs has been shipped; undefined: nothing is to be counted. */
 export type ShippedOf = (epochs: readonly Epoch[]) => number | undefined;
-
-/** @returns the lowest seq that an event has; the next one to be given where none is stored. */
-export function oldestSeq(db: Database): number {
-  const read = `SELECT ifnull((SELECT min(seq) FROM event), 1 + ${LAST_GIVEN_SEQ})`;
-  return db.prepare<[], number>(read).pluck().get()!;
-}
 
 /** @param countedSeqs the number of seqs up to which events are counted one by one. */
 export function readShipLag(db: Database, shippedOf: ShippedOf, countedSeqs = COUNTED_SEQS): Lag {
@@ -37,8 +29,7 @@ export function readShipLag(db: Database, shippedOf: ShippedOf, countedSeqs = CO
     const epochs = readEpochs(db);
     const shipped = shippedOf(epochs);
     const newestSeq = number(`SELECT ${LAST_GIVEN_SEQ}`).get() ?? 0;
-    const erasedMs = number('SELECT max(at_ms) FROM erasure').get() ?? null;
-    if (shipped === undefined) return { epochs, newestSeq, behind: undefined, erasedMs };
+    if (shipped === undefined) return { epochs, newestSeq, behind: undefined };
     const oldest = db
       .prepare<[number], { seq: number; ms: number }>(
         'SELECT seq, received_ms AS ms FROM event WHERE seq > ? ORDER BY seq LIMIT 1',
@@ -47,6 +38,6 @@ export function readShipLag(db: Database, shippedOf: ShippedOf, countedSeqs = CO
     const seqs = oldest === undefined ? 0 : newestSeq - oldest.seq + 1;
     const count = number('SELECT count(*) FROM event WHERE seq > ?');
     const events = seqs > countedSeqs ? seqs : count.get(shipped)!;
-    return { epochs, newestSeq, behind: { events, oldestMs: oldest?.ms }, erasedMs };
+    return { epochs, newestSeq, behind: { events, oldestMs: oldest?.ms } };
   })();
 }

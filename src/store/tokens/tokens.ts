@@ -112,32 +112,6 @@ export function listTokens(db: Database): Token[] {
   return tokens;
 }
 
-/** A token as a copy of the box has it: without its last use, which changes every minute. */
-export interface CopiedToken extends Omit<Token, 'last_used_ms' | 'last_used_from'> {
-  /** SHA-256 of the token, in hex. */
-  readonly hash: string;
-  readonly state: TokenState;
-}
-
-/** @returns all tokens, in order of creation. @throws {SqliteError} */
-export function tokensToCopy(db: Database, nowMs: number): CopiedToken[] {
-  const hash = db.prepare<[number], string>('SELECT lower(hex(hash)) FROM token WHERE id = ?').pluck();
-  return listTokens(db).map(({ last_used_ms: _at, last_used_from: _from, ...token }) => ({
-    ...token,
-    hash: hash.get(token.id)!,
-    state: tokenState({ ...token, last_used_ms: null, last_used_from: null }, nowMs),
-  }));
-}
-
-/** Stores the tokens of a copy, in a database that has none. */
-export function addCopiedTokens(db: Database, tokens: readonly CopiedToken[]): void {
-  const add = db.prepare(
-    'INSERT INTO token (id, hash, created_ms, expires_ms, revoked_ms) VALUES (?, ?, ?, ?, ?)',
-  );
-  for (const { id, hash, created_ms, expires_ms, revoked_ms } of tokens)
-    add.run(id, Buffer.from(hash, 'hex'), created_ms, expires_ms, revoked_ms);
-}
-
 /** @returns when the newest token was created, by the clock of the box; 0 without tokens. */
 export function newestCreationMs(db: Database): number {
   const newest = db.prepare<[], number>('SELECT created_ms FROM token ORDER BY id DESC LIMIT 1').pluck();

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventOf } from '../../../src/fleet/log/chunk.ts';
 import type { ShipStatus } from '../../../src/health/shipStatus.ts';
+import type { CopyStatus } from '../../../src/health/status.ts';
 import { makePair } from '../../harness/certificates.ts';
 import { Authority, permissionsOf } from '../../harness/natsCredentials.ts';
 import { natsProgram } from '../../harness/natsProgram.ts';
@@ -12,6 +13,8 @@ import { expect, type Walk } from '../walk.ts';
 
 const SETTINGS = '/etc/courtd/courtd.env';
 const [SHIPPER, FEEDS] = ['courtd-ship.service', 'courtd-feed@*.service'];
+const COPIER = 'courtd-copy.service';
+const COPY_SETTING = 'COURTD_COPY_DIR=/media/copy\n';
 const ALLOWANCE = `/etc/systemd/system/${SHIPPER}.d/override.conf`;
 const CREDENTIALS = `/run/credentials/${SHIPPER}`;
 const NAME = 'venue-7';
@@ -117,7 +120,7 @@ export class Shipping {
     });
   }
 
-  /** For a while to a stick in the place of headquarters, with the files that the guide of the copy names. */
+  /** A copy on a stick, with the files that its guide names. */
   async copy(walk: Walk): Promise<void> {
     const { box, load } = this.#venue;
     const mount = (how: 'start' | 'stop') => box.must('systemctl', how, 'media-copy.mount');
@@ -129,41 +132,48 @@ export class Shipping {
       // A container has no devices.
       fs.writeFileSync(`${box.root}${units}/media-copy.mount.d/stick.conf`, STICK);
       await box.must('cp', `${EXAMPLES}/media-copy.mount`, units);
-      await box.must('cp', `${EXAMPLES}/courtd-ship-copy.conf`, path.dirname(ALLOWANCE));
       await box.must('systemctl', 'daemon-reload');
-      await this.#set(`COURTD_SHIP_URL=file:///media/copy\nCOURTD_SHIP_BOX=${NAME}\n`);
-      await this.#until(({ error }) => error?.includes('nothing is mounted there') === true);
+      fs.appendFileSync(box.root + SETTINGS, COPY_SETTING);
+      await box.must('systemctl', 'restart', COPIER, 'courtd.service');
+      await this.#untilCopy(({ error }) => error?.startsWith('Cannot write to') === true);
       await mount('start');
       const first = await this.#copied();
       await mount('stop');
       const report = await this.#venue.underLoad('copying', load.some, async () => {
-        await this.#until(({ state }) => state === 'connecting');
+        await this.#untilCopy(({ error }) => error !== null);
         const left = (await box.must('ls', '-A', '/media/copy')).trim();
         expect(left === '', `without a stick there is ${left} in /media/copy`);
         await mount('start');
       });
       return `${first}; ${failures(report)}; ${await this.#copied()}`;
     });
-    await walk.step('shipping to NATS again', async () => {
-      await box.must('rm', `${path.dirname(ALLOWANCE)}/courtd-ship-copy.conf`);
-      await box.must('systemctl', 'daemon-reload');
-      await this.#set(`COURTD_SHIP_URL=${NATS}\nCOURTD_SHIP_BOX=${NAME}\n`);
+    await walk.step('the copy is switched off', async () => {
+      const file = box.root + SETTINGS;
+      fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace(COPY_SETTING, ''));
+      await box.must('systemctl', 'stop', COPIER);
+      await box.must('rm', '/run/courtd/copy.json');
       await mount('stop');
-      // Until it reports, the last one to the stick counts.
-      await this.#until(({ url }) => url === NATS);
-      return await this.whole();
+      return `${COPIER} is ${await box.show(COPIER, 'ActiveState')}`;
     });
   }
 
   /** @returns once the stick has what the box has, in its order: what that is. */
   async #copied(): Promise<string> {
-    await this.#until(({ state, behind_events }) => state === 'current' && behind_events === 0);
+    await this.#untilCopy(({ error, behind_events }) => error === null && behind_events === 0);
     const { box } = this.#venue;
-    const digest = async (command: string) => (await box.must('sh', '-c', `${command} | sha256sum`)).trim();
-    const own = await digest('courtd tail --json --after 0');
-    const copied = await digest(`cd /media/copy/${NAME} && zcat $(ls -v */*.gz)`);
+    const digest = async (data: string) =>
+      (await box.must('sh', '-c', `courtd tail --json --after 0 --data ${data} | sha256sum`)).trim();
+    const [own, copied] = [await digest('/var/lib/courtd'), await digest('/media/copy')];
     expect(own === copied, `the box has ${own}, the stick ${copied}`);
     return 'the stick has the log of the box, byte for byte';
+  }
+
+  async #untilCopy(isSo: (copy: CopyStatus) => boolean): Promise<void> {
+    for (;;) {
+      const { copy } = JSON.parse((await this.#venue.box.run('courtd', 'status', '--json')).stdout);
+      if (copy !== null && isSo(copy)) return;
+      await sleep(LOOK_MS);
+    }
   }
 
   /** @returns once headquarters has what the box has, in its order: what that is. */

@@ -2,9 +2,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import type { StoredChunk } from '../../../src/fleet/log/chunk.ts';
+import { isRecent, knownUpTo } from '../../../src/fleet/report/reportFile.ts';
 import { Backoff } from '../../../src/fleet/ship/backoff.ts';
 import { Fenced, startCursor } from '../../../src/fleet/ship/cursor.ts';
-import { isRunning, knownShipped, readReport, writeReport } from '../../../src/fleet/ship/report.ts';
+import { readReport, writeReport } from '../../../src/fleet/ship/report.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 
 const epoch = (name: string, fromSeq: number, shippedSeq: number | null = null) => ({
@@ -67,12 +68,12 @@ t.test('a log that an operator gave a new epoch loses nothing', async (t) => {
 
 t.test('what is known to be shipped of an older epoch counts as far as both are one log', (t) => {
   const epochs = [epoch('a', 0), epoch('b', 800)];
-  t.equal(knownShipped({ epoch: 'b', shipped_seq: 950 }, epochs), 950);
-  t.equal(knownShipped({ epoch: 'a', shipped_seq: 950 }, epochs), 800);
-  t.equal(knownShipped({ epoch: 'a', shipped_seq: 700 }, epochs), 700);
-  t.equal(knownShipped({ epoch: 'z', shipped_seq: 700 }, epochs), undefined);
-  t.equal(knownShipped({ epoch: 'a', shipped_seq: null }, epochs), undefined);
-  t.equal(knownShipped(undefined, epochs), undefined);
+  t.equal(knownUpTo('b', 950, epochs), 950);
+  t.equal(knownUpTo('a', 950, epochs), 800);
+  t.equal(knownUpTo('a', 700, epochs), 700);
+  t.equal(knownUpTo('z', 700, epochs), undefined);
+  t.equal(knownUpTo('a', null, epochs), undefined);
+  t.equal(knownUpTo(undefined, undefined, epochs), undefined);
   t.end();
 });
 
@@ -94,8 +95,8 @@ t.test('a report that another user has written is read only if it is one', (t) =
   t.equal(readReport(folder), undefined);
   writeReport(folder, report);
   t.strictSame(readReport(folder), report);
-  t.equal(isRunning(report), true);
-  t.equal(isRunning(report, Date.parse(at) + 60_000), false);
+  t.equal(isRecent(report), true);
+  t.equal(isRecent(report, Date.parse(at) + 60_000), false);
   for (const wrong of [
     'no JSON',
     '[]',

@@ -110,15 +110,3 @@ t.test('who was erased has no pseudonym, and who was seen before the feed began 
   const [erased] = await stream(box);
   t.match(erased, /"erased":true,"event":\{.*"player_id":"erased-\w{8}","opponent":"player-/);
 });
-
-t.test('a copy in a directory has the players as they are: both together are refused', async (t) => {
-  const box = boxOf(t);
-  Object.assign(box.env, {
-    COURTD_SHIP_URL: `file://${temporaryFolder(t)}`,
-    COURTD_SHIP_PLAYERS: 'pseudonym',
-  });
-  t.match(await box.once(), {
-    status: 2,
-    stderr: /^courtd: COURTD_SHIP_PLAYERS=pseudonym is for headquarters: a copy in/,
-  });
-});
