@@ -162,23 +162,12 @@ t.test('what was refused because it is no JSON goes, too, wherever it names him'
 t.test(
   'where his id is a part of a name or of a longer text it stays, and the receipt says so',
   async (t) => {
-    const daemon = await Daemon.start(t, ['--rate-limit', '0']);
-    const ids = Array.from({ length: 120 }, (_, i) => `${(i * 37) % 120}-${ANNA}-${'x'.repeat(150)}`);
-    for (const session_id of ids)
-      await daemon.post(
-        event({
-          session_id,
-          event_id: `hit-${ANNA}`,
-          source: `cam-${ANNA}`,
-          payload: { note: `${ANNA} hits` },
-        }),
-      );
-    await daemon.post(rally('match-1'));
-    t.match(await eraseAnna(daemon), {
-      mentioned_events: 120,
-    });
+    const daemon = await Daemon.start(t);
+    const ids = { session_id: `1-${ANNA}`, event_id: `hit-${ANNA}`, source: `cam-${ANNA}` };
+    await daemon.post([...rally('match-1'), event({ ...ids, payload: { note: `${ANNA} hits` } })]);
+    t.match(await eraseAnna(daemon), { mentioned_events: 1 });
     const { stdout } = await daemon.command('player', 'erase', ANNA, '--yes');
-    t.match(stdout, /120 events with the id inside a longer text stay/);
+    t.match(stdout, /1 event with the id inside a longer text/);
     t.match(stdout, 'was erased before');
   },
 );
@@ -190,7 +179,6 @@ t.test(
     const ids = ['7', 'é"\\/😀', 'player_id', 'x_ft', `p-${'"long" '.repeat(3_000)}`];
     for (const id of ids) await daemon.post([...positions(30, id), ...positions(30, BEA)]);
     await daemon.post(positions(200, 77));
-    t.equal((await daemon.command('prune', '--older-than', '1s', '--type', 'BALL_HIT', '--yes')).status, 0);
     for (const id of ids) {
       const { status, stdout, stderr } = await daemon.command('player', 'erase', id, '--yes', '--json');
       t.equal(status, 0, stderr + stdout);

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { Daemon } from '../harness/daemon.ts';
+import { erase } from '../harness/erasedPlayer.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
@@ -11,12 +12,6 @@ serveAgain();
 
 const hit = (player_id: string, more: object = {}) =>
   event({ session_id: 's', type: 'BALL_HIT', payload: { player_id, ...more } });
-
-async function erase(daemon: Daemon, player: string): Promise<Record<string, unknown>> {
-  const { status, stdout, stderr } = await daemon.command('player', 'erase', player, '--yes', '--json');
-  if (status !== 0) throw new Error(stderr);
-  return JSON.parse(stdout);
-}
 
 const payloadsOf = async (daemon: Daemon) =>
   (await daemon.exported('s')).map((line) => JSON.parse(line).payload as Record<string, unknown>);

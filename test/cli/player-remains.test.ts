@@ -3,6 +3,7 @@ import path from 'node:path';
 import zlib from 'node:zlib';
 import t from 'tap';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { ANNA, erase } from '../harness/erasedPlayer.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
@@ -12,14 +13,7 @@ serveAgain();
 
 /** Where something of a player who is erased may be left. */
 
-const ANNA = 'p-anna-kowalska';
 const hit = (payload: object, more: object = {}) => event({ type: 'BALL_HIT', payload, ...more });
-
-async function erase(daemon: Daemon, player: string): Promise<Record<string, unknown>> {
-  const { status, stdout, stderr } = await daemon.command('player', 'erase', player, '--yes', '--json');
-  if (status !== 0) throw new Error(stderr);
-  return JSON.parse(stdout);
-}
 
 t.test('what was refused and cannot be read goes: it may name him', async (t) => {
   const daemon = await Daemon.start(t);

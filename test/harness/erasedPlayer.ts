@@ -38,11 +38,16 @@ export function filesWith(folder: string, text: string): string[] {
     .filter((name) => fs.readFileSync(path.join(folder, name)).includes(text));
 }
 
-export async function eraseAnna(daemon: Daemon, ...more: string[]): Promise<Record<string, unknown>> {
+/** @returns the receipt. */
+export async function erase(
+  daemon: Daemon,
+  player: string,
+  ...more: string[]
+): Promise<Record<string, unknown>> {
   const { status, stdout, stderr } = await daemon.command(
     'player',
     'erase',
-    ANNA,
+    player,
     '--yes',
     '--json',
     ...more,
@@ -50,3 +55,5 @@ export async function eraseAnna(daemon: Daemon, ...more: string[]): Promise<Reco
   if (status !== 0) throw new Error(stderr);
   return JSON.parse(stdout);
 }
+
+export const eraseAnna = (daemon: Daemon, ...more: string[]) => erase(daemon, ANNA, ...more);

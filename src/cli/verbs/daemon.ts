@@ -130,14 +130,14 @@ export function routesOf(
 
 /** Deletes events, and the rejected requests of that age. @throws as Store.prune. */
 async function prune(
-  { store, rejected }: Daemon,
+  { store, rejected, watch }: Daemon,
   selection: PruneSelection,
   on: StepProgress,
   signal?: AbortSignal,
 ): Promise<Pruned & { readonly rejections: number }> {
   const pruned = await store.prune(selection, on, signal);
-  const { beforeMs } = selection;
-  const rejections = isOfAll(selection) ? await rejected.delete({ beforeMs }) : 0;
+  const rejections = isOfAll(selection) ? await rejected.delete({ beforeMs: selection.beforeMs }) : 0;
+  if (store.look(oldestReceipt) > (watch.unreachedMs ?? Infinity)) watch.unreachedMs = undefined;
   return { ...pruned, rejections };
 }
 
@@ -150,7 +150,7 @@ export function nightlyRetention(daemon: Daemon): NightlyRetention {
     const done = await prune(daemon, { ...selection, ...holdOf(ship, copy) }, () => {}, signal);
     const { events, rejections, held } = done;
     const oldestMs = store.look(oldestReceipt);
-    const isUnreached = isOfAll(selection) && held === 0 && oldestMs < selection.beforeMs;
+    const isUnreached = held === 0 && oldestMs < selection.beforeMs;
     if (isOfAll(selection)) watch.unreachedMs = isUnreached ? oldestMs : undefined;
     log.logger.info({ type: selection.type, events, rejections, held }, 'deleted old events');
   };
