@@ -32,7 +32,7 @@ function units(t: Cleanup): string[] {
 
 t.test('systemd finds nothing to say against the units', analyzing, async (t) => {
   const files = units(t);
-  t.equal(files.length, 10);
+  t.equal(files.length, 9);
   const verified = await run('systemd-analyze', ['verify', '--man=no', ...files]);
   t.match(verified, { status: 0, stdout: '', stderr: '' });
 });

@@ -13,9 +13,9 @@ const EVENT = '"event":';
 const ERASED = '"erased":true,';
 const PAYLOAD = ',"payload":';
 
-/** A chunk of a box's log as a copy or headquarters has it, whole: as it was when it was written. */
+/** A chunk of a box's log as headquarters has it. */
 export interface StoredChunk {
-  /** The last seq before it: of the chunk before, or of a copy's file name; 0: none. Seqs between may be missing: pruned, or left out. */
+  /** The last seq of the chunk before; 0: none. Seqs between may be missing, because they were pruned. */
   readonly after: number;
   readonly last: number;
   /** As `tail --json` writes them, with their line ends. */
@@ -60,14 +60,9 @@ function linesFault({ after, last, count }: ChunkHead, lines: readonly string[])
 }
 
 /** @returns what of a line neither an erasure changes nor a pseudonym; in its strings no quote stands without a backslash. */
-export function unchangingPart(line: string): string {
+function unchangingPart(line: string): string {
   const end = line.indexOf(PAYLOAD);
   return end < 0 ? line : line.slice(0, end);
-}
-
-/** Whether an erasure has changed the event of a line. */
-export function isErased(line: string): boolean {
-  return unchangingPart(line).includes(ERASED + EVENT);
 }
 
 /** Whether two lines are of one event, stored at the same moment under the same seq: it may have been erased between them. */

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import net from 'node:net';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { membersOf } from '../../base/json.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import { pause } from '../../base/pause.ts';
 import { CHUNK_LIMITS, seqOf } from '../log/chunk.ts';
 import { LineFault, splitLines } from '../log/logLines.ts';
 import type { LogHead } from './serveLog.ts';
@@ -103,16 +103,11 @@ export class BoxLog {
   async #read(timeoutMs: number, signal: AbortSignal): Promise<void> {
     this.#reading ??= readable(this.#feed.lines.next());
     const timer = new AbortController();
-    const end = () => timer.abort();
-    signal.addEventListener('abort', end);
     // Without a timeout only the signal ends the wait.
-    const timeout = sleep(Math.min(timeoutMs, 2 ** 31 - 1), undefined, { signal: timer.signal }).catch(
-      () => undefined,
-    );
+    const timeout = pause(Math.min(timeoutMs, 2 ** 31 - 1), AbortSignal.any([signal, timer.signal]));
     const result = await Promise.race([this.#reading, timeout]);
-    signal.removeEventListener('abort', end);
     timer.abort();
-    if (result === undefined) return;
+    if (!result) return;
     this.#reading = undefined;
     if (result.done)
       throw new LogUnavailable(

@@ -3,22 +3,20 @@ import { isSameEvent, type StoredChunk, seqOf } from '../log/chunk.ts';
 import type { BoxLog } from './boxLog.ts';
 
 /** Where the log continues at headquarters. */
-export interface Cursor<Place = number> {
+export interface Cursor {
   /** The name of the epoch that is shipped. */
   readonly epoch: string;
   /** Headquarters has every event up to here; 0: none. */
   readonly seq: number;
   /** Where the epoch's last chunk is: the number of its message in the stream; undefined: it has none. */
-  readonly place: Place | undefined;
+  readonly place: number | undefined;
 }
 
 /** The last chunk of an epoch at headquarters. */
-export interface LastChunk<Place = number> {
-  readonly place: Place;
+export interface LastChunk {
+  readonly place: number;
   /** Undefined: it is none of courtd's. */
   readonly chunk: StoredChunk | undefined;
-  /** Of a copy: up to which seq the epoch's chunks are of this log; 0: none is. */
-  readonly ownUpTo?: () => Promise<number>;
 }
 
 /** Headquarters has something that is not of this log. */
@@ -35,11 +33,11 @@ export class Fenced extends Error {}
  * @param isOurs whether the log has the events of a chunk.
  * @throws {Fenced} if the current epoch's last message is not of this log.
  */
-export async function startCursor<Place>(
+export async function startCursor(
   epochs: readonly Epoch[],
-  lastOf: (epoch: string) => Promise<LastChunk<Place> | undefined>,
+  lastOf: (epoch: string) => Promise<LastChunk | undefined>,
   isOurs: (chunk: StoredChunk) => Promise<boolean>,
-): Promise<Cursor<Place>> {
+): Promise<Cursor> {
   const epoch = epochs.at(-1)!.name;
   const own = await lastOf(epoch);
   if (own !== undefined) {
@@ -47,15 +45,13 @@ export async function startCursor<Place>(
     return { epoch, seq: own.chunk.last, place: own.place };
   }
   for (let at = epochs.length - 2; at >= 0; at--) {
-    const found = await lastOf(epochs[at]!.name);
-    const chunk = found?.chunk;
-    if (found === undefined || chunk === undefined) continue;
+    const chunk = (await lastOf(epochs[at]!.name))?.chunk;
+    if (chunk === undefined) continue;
     const later = epochs.slice(at + 1);
     const shared = Math.min(...later.map(({ fromSeq }) => fromSeq));
     const noted = later.flatMap(({ shippedSeq }) => shippedSeq ?? []);
     const isWhole = noted.length === 0 || (chunk.last <= shared && (await isOurs(chunk)));
-    const known = isWhole ? [chunk.last] : found.ownUpTo ? [await found.ownUpTo()] : noted;
-    return { epoch, seq: Math.min(shared, ...known), place: undefined };
+    return { epoch, seq: Math.min(shared, ...(isWhole ? [chunk.last] : noted)), place: undefined };
   }
   return { epoch, seq: 0, place: undefined };
 }

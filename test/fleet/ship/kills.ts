@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '../../../src/vendor/simulate/random.ts';
 import { type Cleanup, Daemon, temporaryFolder } from '../../harness/daemon.ts';
-import { Endings } from '../../harness/endings.ts';
 import { events } from '../../harness/events.ts';
 import { NatsServers } from '../../harness/nats.ts';
 import { BadLine } from './badLine.ts';
@@ -107,23 +106,4 @@ async function isAnyTwice(hq: Headquarters): Promise<boolean> {
     seen.add(lines[0]!);
   }
   return false;
-}
-
-/** `npx node test/fleet/ship/kills.ts --kills 100 --servers 3 --seed 7` */
-if (import.meta.main) {
-  const { parseArgs } = await import('node:util');
-  const { values } = parseArgs({
-    options: {
-      kills: { type: 'string', default: '100' },
-      servers: { type: 'string', default: '1' },
-      seed: { type: 'string', default: String(Date.now() % 1e6) },
-    },
-  });
-  await using endings = new Endings();
-  const seed = Number(values.seed);
-  const servers = values.servers === '3' ? 3 : 1;
-  const result = await killAtRandom(endings, { kills: Number(values.kills), servers, seed });
-  console.log(JSON.stringify({ seed, ...result }));
-  const isSound = result.isWhole && result.gaps.length === 0 && result.twice === 0;
-  if (!isSound) process.exitCode = 1;
 }

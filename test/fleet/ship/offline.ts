@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { openDatabase } from '../../../src/store/open/openDatabase.ts';
 import { BIN, type Cleanup, courtd, Daemon, start, temporaryFolder } from '../../harness/daemon.ts';
-import { Endings } from '../../harness/endings.ts';
 import { event } from '../../harness/events.ts';
 import { NatsServers } from '../../harness/nats.ts';
 import { Committer, court } from '../../harness/scratchStore.ts';
@@ -141,21 +140,4 @@ async function digestOfTail({ data }: Box): Promise<string> {
   const tail = start(BIN, ['tail', '--json', '--after', '0', '--data', data]);
   for await (const text of tail.stdout) hash.update(text);
   return hash.digest('hex');
-}
-
-if (import.meta.main) {
-  const { parseArgs } = await import('node:util');
-  const { values } = parseArgs({
-    options: {
-      events: { type: 'string', default: '5000000' },
-      restarts: { type: 'string', default: '10' },
-      kills: { type: 'string', default: '5' },
-    },
-  });
-  await using endings = new Endings();
-  const [events, restarts, kills] = [values.events, values.restarts, values.kills].map(Number);
-  const options = { events: events!, restarts: restarts!, kills: kills! };
-  const result = await offlineForWeeks(endings, options);
-  console.log(JSON.stringify(result));
-  if (!result.isWhole || !result.isHeld || result.gaps.length > 0) process.exitCode = 1;
 }
