@@ -31,11 +31,6 @@ export const MINIATURE: readonly Change[] = [
     from: 'INLINE_CHECKPOINT_FRAMES = 4_000',
     to: 'INLINE_CHECKPOINT_FRAMES = 40',
   },
-  {
-    file: 'store/wal/checkpointer.ts',
-    from: 'SCATTERED_CHECKPOINT_FRAMES = 250',
-    to: 'SCATTERED_CHECKPOINT_FRAMES = 10',
-  },
   { file: 'store/write/groupCommit.ts', from: 'GROUP_EVENTS = 4_000', to: 'GROUP_EVENTS = 12' },
   { file: 'store/retention/steps.ts', from: 'rows: 50,', to: 'rows: 3,' },
   { file: 'store/retention/steps.ts', from: 'rows: 1_000,', to: 'rows: 5,' },

@@ -8,11 +8,6 @@ import { runWorker, workerFile } from '../sqlite/workerThread.ts';
 const CHECKPOINT_FRAMES = 1_000;
 const INLINE_CHECKPOINT_FRAMES = 4_000;
 /**
- * The same where pages all over the file were changed: a thousand take 2.3 ms in memory then, and 0.6 ms where events were only added;
- * on a disk, each is a write of its own. With 1,000 here, p99 beside an erasure was a quarter higher.
- */
-const SCATTERED_CHECKPOINT_FRAMES = 250;
-/**
  * Pause after a checkpoint that a reader kept from completing (short: in this thread, long: in a worker) or
  * that failed (long).
  */
@@ -46,8 +41,8 @@ type WalStateRow = [busy: number, log: number, checkpointed: number];
  * - copy all frames at once. After a long reader that blocks the event loop: 0.2 s for 130 MB, 1.5 s for 440
  *   MB.
  *
- * A short checkpoint runs here, after the answers have left. A long one, or one of pages all over the file, runs in a worker thread
- * with its own connection, and commits continue beside it. The frames that arrive meanwhile make a short one again, and only when
+ * A short checkpoint runs here, after the answers have left. A long one runs in a worker thread with its own connection, and commits
+ * continue beside it. The frames that arrive meanwhile make a short one again, and only when
  * that completes does SQLite reuse the WAL from its start.
  */
 export class Checkpointer {
@@ -57,7 +52,6 @@ export class Checkpointer {
   readonly #passive: Statement<[], WalStateRow>;
   readonly #truncate: Statement<[], WalStateRow>;
   #worker: Promise<void> | undefined;
-  #isScattered = false;
   #notBefore = 0;
   #hasStopped = false;
 
@@ -89,11 +83,6 @@ export class Checkpointer {
     else if (this.#run(this.#passive) === 'incomplete') this.#pause(CHECKPOINT_RETRY_MS.short);
   }
 
-  /** Says whether what was written just now lies all over the file. That counts until the next checkpoint. */
-  scatter(isScattered: boolean): void {
-    this.#isScattered = isScattered;
-  }
-
   /** @returns once few frames are left to copy, so that truncating the WAL is short; also where a reader keeps them, or it fails. */
   async copied(): Promise<void> {
     await this.#worker;
@@ -122,7 +111,7 @@ export class Checkpointer {
 
   #isShort(): boolean {
     const [, log, checkpointed] = this.#state();
-    return log - checkpointed <= (this.#isScattered ? SCATTERED_CHECKPOINT_FRAMES : INLINE_CHECKPOINT_FRAMES);
+    return log - checkpointed <= INLINE_CHECKPOINT_FRAMES;
   }
 
   #state(): WalStateRow {
@@ -138,7 +127,6 @@ export class Checkpointer {
   #run(checkpoint: Statement<[], WalStateRow>): 'done' | 'incomplete' {
     try {
       const [, log, checkpointed] = checkpoint.get()!;
-      this.#isScattered = false;
       return log === checkpointed ? 'done' : 'incomplete';
     } catch (error) {
       this.#fail(error);
@@ -148,7 +136,6 @@ export class Checkpointer {
 
   async #runInWorker(): Promise<void> {
     const [, before] = this.#state();
-    this.#isScattered = false;
     const worker = workerFile('checkpointWorker', import.meta.url);
     const failure = await runWorker(worker, this.#file, () => !this.#hasStopped);
     this.#worker = undefined;

@@ -171,8 +171,6 @@ export class GroupCommit {
    */
   step(work: () => void): void {
     this.#orFail(() => unsynced(this.#db, () => this.#commitAside.immediate(work)));
-    // On a full disk no request waits, and the WAL gives its space back at once.
-    this.checkpoints.scatter(!this.full.isRefusing);
     this.maintain();
   }
 

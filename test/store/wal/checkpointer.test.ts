@@ -100,29 +100,6 @@ t.test('a long one runs in a worker thread; then short ones run here again', asy
   t.strictSame(failures, []);
 });
 
-t.test('what lies all over the file is copied in a worker thread, and only that', async (t) => {
-  const { db, checkpoints, failures, own, left } = make(t);
-  fillWal(db, DUE);
-  checkpoints.scatter(true);
-  checkpoints.truncate();
-  t.ok(left() >= DUE, 'too much to be truncated in this thread');
-  checkpoints.step();
-  await checkpoints.idle();
-  t.equal(left(), 0);
-  t.equal(own.checkpoints, 0);
-  // The next one, without another word.
-  fillWal(db, DUE);
-  checkpoints.step();
-  t.equal(left(), 0);
-  t.equal(own.checkpoints, 1);
-  fillWal(db, FEW);
-  checkpoints.scatter(true);
-  await checkpoints.copied();
-  t.equal(left(), 0, 'also where no checkpoint is due');
-  t.equal(own.checkpoints, 1);
-  t.strictSame(failures, []);
-});
-
 t.test('a worker thread that has not begun when a sync fails copies nothing', async (t) => {
   const { db, checkpoints, failures, left } = make(t);
   fillWal(db, LONG);

@@ -14,7 +14,6 @@ import { type Cleanup, temporaryFolder } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';
 import {
   court,
-  fillWal,
   otherConnection,
   recorder,
   refusal,
@@ -258,20 +257,6 @@ t.test('after a failed sync the log is not checkpointed any more: it may not be 
   writer.checkpoints.truncate();
   t.equal(writer.checkpoints.isDue, false);
   t.equal(bytes(), before);
-});
-
-t.test('a step leaves its pages to a worker thread', async (t) => {
-  const { db, writer } = makeWriter(t);
-  const bytes = () => fs.statSync(`${db.name}-wal`).size;
-  const isLeft = () => {
-    writer.step(() => fillWal(db, 300));
-    writer.checkpoints.truncate();
-    return bytes() > 0;
-  };
-  t.equal(isLeft(), true);
-  writer.full.hold(true);
-  t.equal(isLeft(), false, 'on a full disk the WAL gives its space back at once');
-  await writer.close();
 });
 
 t.test(
