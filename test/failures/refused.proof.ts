@@ -75,7 +75,6 @@ t.test('a damaged database is not touched, not even by the log beside it', async
   const damages: [string, number][] = [
     ['sessions', last(pagesOf(copy, 'sqlite_autoindex_session_1'))],
     ['names', last(pagesOf(copy, 'sqlite_autoindex_origin_1'))],
-    ['up to where keys are flushed', last(pagesOf(copy, 'flushed'))],
     ['a page of events in the middle', pagesOf(copy, 'event')[40] ?? 0],
   ];
   for (const [what, page] of damages) {
@@ -118,7 +117,7 @@ t.test('a database of another user, or one that cannot be written, is named', as
     fs.chownSync(data, owner, owner);
   };
   const closed = (name: string) =>
-    new RegExp(`^courtd: ${data}${name} is not accessible to this user: use sudo(\\.|, or join its group )`);
+    new RegExp(`^courtd: ${data}${name} is not accessible to this user: use sudo`);
   const closedFile = (name: string) =>
     new RegExp(
       `^courtd: ${data}/(${name}) is not accessible to this user: give it the owner and group of its directory ` +

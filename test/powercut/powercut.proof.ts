@@ -32,13 +32,3 @@ t.test(
     t.match(said, /"lost":0,"wrong":0,"unfinished":0/);
   },
 );
-
-t.test(
-  'the power goes while a player is erased: all events are there, and the next erasure ends it',
-  { skip: missingNeeds() ?? false },
-  async (t) => {
-    const { status, said } = await runScript(t, path.resolve(import.meta.dirname, './erase.ts'), '8');
-    t.equal(status, 0);
-    t.match(said, /erasure: 8 power cuts in \d+ writes: 0 faults/);
-  },
-);
