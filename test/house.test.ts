@@ -262,7 +262,7 @@ const CEILINGS = [
   { part: 'vendor', ceiling: 1_761, final: 1_400 },
   { part: 'test', ceiling: 40_907, final: 26_000 },
   { part: 'scripts', ceiling: 2_646, final: 3_000 },
-  { part: 'words', ceiling: 23_005, final: 25_000 },
+  { part: 'words', ceiling: 22_205, final: 25_000 },
 ];
 
 /** @returns the paths of the files below a folder of the project whose name matches, without what npm installs. */

@@ -35,7 +35,7 @@ const BACKUP = `
 
 /** The variables of systemd/courtd-copy.service, courtd-ship.service, and of retention, which waits for both. */
 const SHIP = `
-# A directory on another disk for a second copy, off until set: COPY.md. Then: sudo systemctl restart courtd-copy courtd
+# A directory on another disk for a second copy; see "A second copy" in the guide. Then: sudo systemctl restart courtd-copy courtd
 #COURTD_COPY_DIR=
 # Where events are shipped to, off until set: nats:// or tls://, several servers with commas between; see "Shipping to headquarters" in
 # the operator's guide. Then: sudo systemctl restart courtd-ship courtd

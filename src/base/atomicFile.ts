@@ -16,7 +16,7 @@ export function unusedName(named: (time: string) => string): string {
   }
 }
 
-/** @returns such a time, in milliseconds since 1970-01-01T00:00:00Z; undefined where it is none. */
+/** @returns such a time, in milliseconds since 1970-01-01T00:00:00Z; undefined if it is none. */
 export function timeOfName(time: string): number | undefined {
   const [, year, month, dayAndHour, minute, second] =
     /^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)(\d\dZ)$/.exec(time) ?? [];
@@ -33,7 +33,7 @@ export function partialNameOf(file: string): string {
  * Creates the empty temporary file, private to owner and group. A file system without owners, such as a USB stick's, may refuse
  * that mode: there the file is as open as everything else.
  * @returns its path.
- * @throws {OperatorError} where it cannot be created.
+ * @throws {OperatorError} if it cannot be created.
  */
 export function createPartial(file: string): string {
   const partial = partialNameOf(file);

@@ -109,7 +109,7 @@ export class DataDirectory {
   }
 
   /**
-   * Writes over a small file in place, and creates it where it does not exist: on a full disk there is room for that, as long as
+   * Writes over a small file in place, and creates it if it does not exist: on a full disk there is room for that, as long as
    * the text always has the same length. @throws Node's error.
    */
   overwrite(name: OwnFile, text: string): void {
@@ -122,7 +122,7 @@ export class DataDirectory {
     }
   }
 
-  /** Creates the directory, with its parents, where it does not exist. @throws Node's error. */
+  /** Creates the directory, with its parents, if it does not exist. @throws Node's error. */
   make(): void {
     if (fs.existsSync(this.path)) return;
     makeDirectory(path.resolve(this.path));

@@ -80,7 +80,7 @@ const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = fs.constants;
 /**
  * Following another user's link, in the file name or in a directory above it, would write where that user may not.
  * @returns whether the file itself is a link.
- * @throws {OperatorError} where a link belongs to another user.
+ * @throws {OperatorError} if a link belongs to another user.
  */
 function refuseForeignLink(name: string): boolean {
   const above = path.dirname(name);

@@ -1,4 +1,4 @@
-/** @returns the members of a JSON object; none where the text is anything else. */
+/** @returns the members of a JSON object; none if the text is anything else. */
 export function membersOf(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);

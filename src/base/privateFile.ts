@@ -26,7 +26,7 @@ export function createPrivate(file: string): void {
   }
 }
 
-/** Creates the file where it does not exist; another process may create it first. */
+/** Creates the file if it does not exist; another process may create it first. */
 export function createPrivateIfMissing(file: string): void {
   try {
     createPrivate(file);

@@ -10,7 +10,7 @@ export class SecretFile {
   readonly #file: string | undefined;
   #content: Buffer | undefined;
 
-  /** @param what its name in a sentence, such as "the credentials". @throws {OperatorError} where it cannot be read. */
+  /** @param what its name in a sentence, such as "the credentials". @throws {OperatorError} if it cannot be read. */
   constructor(file: string | undefined, what: string) {
     this.#file = file;
     try {
@@ -21,7 +21,7 @@ export class SecretFile {
     }
   }
 
-  /** @returns its content now, or the last one that could be read; undefined where there is none. */
+  /** @returns its content now, or the last one that could be read; undefined if there is none. */
   read(): Buffer | undefined {
     try {
       this.#content = this.#fresh();

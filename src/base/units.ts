@@ -31,7 +31,7 @@ export function shortSpan(seconds: number): string {
   return seconds < 86_400 ? `${Math.round(seconds / 3_600)}h` : `${Math.round(seconds / 86_400)}d`;
 }
 
-/** @returns how long ago an ISO 8601 time was, in at most six characters; '-' where there is none. */
+/** @returns how long ago an ISO 8601 time was, in at most six characters; '-' if there is none. */
 export function shortAgo(time: string | null, nowMs: number): string {
   return time === null ? '-' : shortSpan(Math.max(0, (nowMs - Date.parse(time)) / 1_000));
 }

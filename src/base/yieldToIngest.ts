@@ -23,7 +23,7 @@ export function yieldToIngest(pid = process.pid): void {
   }
 }
 
-/** @returns the ids of the threads; the first alone where there is no /proc. */
+/** @returns the ids of the threads; the first alone if there is no /proc. */
 function threads(pid: number): number[] {
   try {
     return fs.readdirSync(`/proc/${pid}/task`).map(Number);

@@ -5,7 +5,7 @@ export interface Finding {
   readonly level: Level;
   /** What was found, in a sentence. */
   readonly message: string;
-  /** What to do; empty where there is nothing to do. */
+  /** What to do; empty if there is nothing to do. */
   readonly advice: string;
 }
 

@@ -64,7 +64,7 @@ function silentProblems(silent: readonly SourceReport[]): StatusProblem[] {
   ];
 }
 
-/** @param offset the camera's clock less the box's, in seconds; null where it is not known. */
+/** @param offset the camera's clock less the box's, in seconds; null if it is not known. */
 export function isClockOff(offset: number | null): offset is number {
   return offset !== null && Math.abs(offset) > THRESHOLDS.clock_s;
 }

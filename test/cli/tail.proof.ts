@@ -230,7 +230,7 @@ t.test('a database that goes away and comes back: said once each', async (t) => 
   fs.renameSync(path.join(data, 'courtd.db'), away);
   await tail.said(/There is no courtd database in .*Waiting for it/);
   fs.renameSync(away, path.join(data, 'courtd.db'));
-  await tail.said(/going on/);
+  await tail.said(/can be read again/);
   const again = await Daemon.run(t, data, token);
   await again.post(events(2));
   await tail.has(5);

@@ -28,7 +28,7 @@ const IDENTITIES: Readonly<Record<string, Identity>> = {
   simulate: 'caller',
 };
 
-/** Decides who runs a command, before it begins. @throws {OperatorError} where the owner of its data directory is not known. */
+/** Decides who runs a command, before it begins. @throws {OperatorError} if the owner of its data directory is not known. */
 export async function takeIdentity(program: Command, command: Command): Promise<void> {
   const { data, output } = command.optsWithGlobals<{ data: DataDirectory; output?: string }>();
   const isOfFleet = command.parent?.name() === 'fleet';
@@ -38,7 +38,7 @@ export async function takeIdentity(program: Command, command: Command): Promise<
   if (identity === 'acting') await explained(data, () => void actAsOwner(data.path));
 }
 
-/** For good. @throws {OperatorError} where the owner is not known. */
+/** For good. @throws {OperatorError} if the owner is not known. */
 export function becomeOwnerOf(data: DataDirectory): Promise<void> {
   return explained(data, () => becomeOwner(data.path));
 }

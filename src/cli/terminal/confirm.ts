@@ -5,7 +5,7 @@ import { say } from './output.ts';
 /**
  * Asks whoever sits at the terminal.
  * @param what would happen, as a sentence without its end. @param nothing is the case without a yes, such as `nothing was deleted`.
- * @throws {OperatorError} unless the answer is yes, or where there is nobody to ask.
+ * @throws {OperatorError} unless the answer is yes, or if there is nobody to ask.
  */
 export async function confirmed(what: string, question: string, nothing: string): Promise<void> {
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true)

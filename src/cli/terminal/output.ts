@@ -45,7 +45,7 @@ export function clearScreen(): void {
   process.stdout.write('\x1b[2J\x1b[H');
 }
 
-/** Writes before it returns. @throws {OperatorError} where standard output cannot be written to. */
+/** Writes before it returns. @throws {OperatorError} if standard output cannot be written to. */
 export function printNow(text: string): void {
   try {
     fs.writeSync(process.stdout.fd, text);

@@ -3,9 +3,9 @@ import { visibleLines } from '../../base/visibleText.ts';
 
 /** What a screen is drawn on. */
 export interface Canvas {
-  /** Undefined where lines may be as long as they are: a pipe. */
+  /** Undefined if lines may be as long as they are: a pipe. */
   readonly columns: number | undefined;
-  /** Undefined where there may be as many lines as there are. */
+  /** Undefined if there may be as many lines as there are. */
   readonly rows: number | undefined;
   readonly hasColor: boolean;
 }

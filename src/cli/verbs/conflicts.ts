@@ -20,7 +20,7 @@ Example:
 
 export function define(command: Command): void {
   command
-    .description('show events that came again with different content: the stored version beside the latest')
+    .description('show events that came again with different content: the stored version and the latest')
     .argument('[session]', 'only those of this session_id')
     .addOption(json())
     .addHelpText('after', HELP)

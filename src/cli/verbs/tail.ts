@@ -162,7 +162,7 @@ class DatabaseRetries {
       try {
         const result = await work();
         this.#hasRead = true;
-        if (told !== '') say('courtd: the database can be read again: going on.');
+        if (told !== '') say('courtd: the database can be read again.');
         return result;
       } catch (error) {
         if (!(error instanceof TemporarilyUnreadable)) throw error;

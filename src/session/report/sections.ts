@@ -87,7 +87,7 @@ function summary({ line, tally, oddTimes }: Content): Html[] {
   if (tally.erased > 0)
     rows.push([
       'Erased',
-      `A player who was erased has a random name, “erased-…”. ${count(tally.positionsErased, 'position')} of erased players ${tally.positionsErased === 1 ? 'is' : 'are'} empty.`,
+      `A player who was erased has another name, “erased-…”. ${count(tally.positionsErased, 'position')} of erased players ${tally.positionsErased === 1 ? 'is' : 'are'} empty.`,
     ]);
   return [
     html`<dl class="tiles">${tiles.map(([label, value, note]) => html`<div><dt>${label}</dt><dd><b>${value}</b><span>${note}</span></dd></div>`)}</dl>\n`,
@@ -111,7 +111,7 @@ function rallies({ tally }: Content): Html[] {
   const service = endsAtLanding ? '' : ' A first service that was out counts as a rally.';
   return [
     table(['Last shot by', 'rallies', 'in', 'out', 'not judged', 'not seen'], ended),
-    html`<p class="note">A last shot that was in won the rally; one that was out lost it to the player who hit before, or to the only other player. Of the others the events do not tell. A rally is over with ${end} or ${FLIGHT} without hit or bounce.${service}</p>\n`,
+    html`<p class="note">A last shot that was in won the rally. One that was out lost it to the player who hit before, or to the only other player. The events do not show who won the other rallies. A rally is over with ${end} or ${FLIGHT} without hit or bounce.${service}</p>\n`,
     html`<div class="charts">${histogram(rallyLengths, { ...title, total, widths: RALLY_WIDTHS })}${timelineFigure(timeline)}</div>\n`,
   ];
 }
