@@ -144,8 +144,8 @@ function print(receipt: Receipt, { json: isJson }: JsonOption): void {
   const sentences = [
     dryRun ? 'Dry run: nothing was changed.' : `Erased at ${at}.`,
     `The player ${JSON.stringify(player)} ${is} taken out of ${counted(emptied + renamed, 'event')} of ${counted(sessions, 'session')}${when}.`,
-    `The content of ${counted(emptied, 'position or identity', 'positions and identities')} ${are} deleted; time, court and camera stay.`,
-    `In ${counted(renamed, 'event')} the id ${are} replaced by another name, a different one in each session.`,
+    `The content of ${counted(emptied, 'position or identity', 'positions and identities')} ${is} deleted; time, court and camera stay.`,
+    `In ${counted(renamed, 'event')} the id ${is} replaced by another name, a different one in each session.`,
     `${counted(conflictCopies, 'conflict copy', 'conflict copies')} and ${counted(rejections, 'rejection')} that name this player or cannot be read ${are} deleted.`,
     ...(wasErased ? ['This player was erased before; what that erasure did is not counted here.'] : []),
     ...(mentioned > 0
