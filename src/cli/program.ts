@@ -70,7 +70,21 @@ export function makeProgram(): Command {
     .configureHelp({
       showGlobalOptions: true,
       // Not those of a verb between: `rejections show` has no --last.
-      visibleGlobalOptions: (command) => (command === program ? [] : [...program.options]),
+      visibleGlobalOptions: (command) =>
+        command === program ? [] : program.options.filter(({ long }) => long === '--data'),
+      // Without the variable, if it has the name of the option.
+      optionDescription: (option) => {
+        const { description, defaultValueDescription, defaultValue, argChoices, envVar } = option;
+        const usual = defaultValueDescription ?? defaultValue;
+        const notes = [
+          argChoices?.join(', '),
+          usual === undefined ? undefined : `default: ${usual}`,
+          envVar?.replace('COURTD_', '') === option.attributeName().replace(/[A-Z]/g, '_$&').toUpperCase()
+            ? undefined
+            : envVar,
+        ].filter((note) => note !== undefined);
+        return `${description}${notes.length === 0 ? '' : ` (${notes.join('; ')})`}`;
+      },
     })
     .configureOutput({
       outputError: (text, write) =>

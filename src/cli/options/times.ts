@@ -5,11 +5,8 @@ import { parsePeriod } from './optionParsers.ts';
 
 /** Times as people type them: local time, unless they have an offset. */
 
-export const TIMES_HELP = `A time is 14:00 (today), 2026-03-14 (midnight), 2026-03-14T14:00:00.5, or one
-with an offset, such as 2026-03-14T14:00Z; any form of an eot is one, too.
-Without an offset it is local time.
-When clocks go forward, a time that is skipped counts as that much later; when
-they go back, a time that occurs twice means the first of the two.`;
+export const TIMES_HELP = `A time is 14:00 (today), 2026-03-14 (midnight), 2026-03-14T14:00, or any eot.
+Without an offset it is local time.`;
 
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const TIME_OF_DAY = /^\d\d:/;

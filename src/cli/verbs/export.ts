@@ -25,15 +25,12 @@ interface CommandOptions extends ExportOptions, JsonOption {
 }
 
 const HELP = `
-CSV is for programs. A spreadsheet that opens one reads a cell that begins with
-=, +, - or @ as a formula and 0042 as 42. For Excel and the like write --format
-xlsx: it has the current revision of each event, one row per bounce, hit and
-speed, and counts positions by player. Its times are in UTC.
+A spreadsheet may read cells of a CSV as formulas or numbers. For Excel use
+xlsx: it has one row per bounce, hit and speed, and counts positions by player.
 
 ${TIMES_HELP}
 
 Examples:
-  courtd export match-17 -o match-17.csv
   courtd export match-17 --format xlsx -o match-17.xlsx
   courtd export --day 2026-03-14 --format parquet -o lake/`;
 
@@ -43,10 +40,7 @@ export function define(command: Command): void {
     .description('export one session in order of eot, or every session that received events in some time')
     .argument('[session]', 'the session_id')
     .addOption(
-      new Option(
-        '--format <format>',
-        'csv and ndjson for programs, xlsx for spreadsheets, parquet for analysis',
-      )
+      new Option('--format <format>', 'how to write them')
         .choices(['csv', 'ndjson', 'xlsx', 'parquet'])
         .default('csv'),
     )
@@ -55,25 +49,16 @@ export function define(command: Command): void {
     .option('--court <id>', 'only events of this court_id')
     .addOption(time('--from <time>', 'only events with this eot or a later one'))
     .addOption(time('--to <time>', 'only events with an earlier eot'))
-    .addOption(
-      time(
-        '--since <time>',
-        'each session that received an event at this time or later: whole, as day=YYYY-MM-DD/SESSION.FORMAT in the directory -o',
-      ),
-    )
+    .addOption(time('--since <time>', 'each session that received events since then, whole'))
     .addOption(time('--until <time>', 'with --since: before this time'))
     .addOption(
-      new Option('--day <date>', 'the same as --since and --until for a day in local time')
+      new Option('--day <date>', '--since and --until of a local day')
         .argParser(parseDay)
         .conflicts(['since', 'until']),
     )
-    .option(
-      '-o, --output <file>',
-      'the file to write, which appears when it is complete; with --since and --day, a directory',
-      notEmpty,
-    )
-    .option('--describe', 'only print the columns, with unit, origin and meaning; takes no session')
-    .option('--json', 'with --describe: print JSON, for programs')
+    .option('-o, --output <file>', 'the file to write; with --since or --day a directory', notEmpty)
+    .option('--describe', 'only print the columns and their meaning')
+    .option('--json', 'with --describe: print JSON')
     .addHelpText('after', HELP)
     .action(async (session: string | undefined, _options, command: Command) => {
       const options = command.optsWithGlobals<CommandOptions>();
