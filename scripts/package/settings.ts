@@ -23,6 +23,11 @@ const HEAD = `# The settings of courtd, each with its default. To change one, re
 #   sudo systemctl stop courtd.service && sudo systemctl restart courtd.socket && sudo systemctl start courtd.service
 `;
 
+const TOKEN = `
+# A file with the first token, for boxes that are set up from an image: see "LoadCredential" in courtd.service.
+#COURTD_TOKEN_FILE=
+`;
+
 /** The variables of systemd/courtd-backup.service, which reads them anew every night. */
 const BACKUP = `
 # The nightly backup, off until this names a directory that the user courtd may write to, such as /var/backups/courtd. One on
@@ -73,7 +78,7 @@ export function settingsOf(program: Command): string {
   const commands = commandsOf(program);
   const serve = commands.filter(({ path }) => path.length === 0 || path.join() === 'serve');
   const options = serve.flatMap((command) => command.options.filter((option) => option.envVar));
-  return `${HEAD}${options.map(setting).join('')}${BACKUP}${SHIP}${ALERT}`;
+  return `${HEAD}${options.map(setting).join('')}${TOKEN}${BACKUP}${SHIP}${ALERT}`;
 }
 
 function setting(option: Option): string {

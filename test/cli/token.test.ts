@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import t from 'tap';
 import { makePair } from '../harness/certificates.ts';
-import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { BIN, courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
 import { runInProcess } from '../harness/inProcess.ts';
@@ -50,6 +50,31 @@ t.test(
     const next = await courtd(['token', 'rotate', '--data', data]);
     t.not(next.stdout, made.stdout);
     t.notMatch(next.stderr, 'There was no database');
+  },
+);
+
+t.test(
+  'a start takes the first token from COURTD_TOKEN_FILE, once, and fails without a token in it',
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const [file, data] = [path.join(folder, 'token'), path.join(folder, 'data')];
+    const token = 'x'.repeat(32);
+    const serve = () =>
+      run(BIN, ['serve', '--port', '0', '--data', data], {
+        env: { ...process.env, COURTD_TOKEN_FILE: file },
+      });
+    for (const text of [undefined, '', token.slice(1), `${token}\n\n`, `${token} `]) {
+      if (text !== undefined) fs.writeFileSync(file, text);
+      t.match(
+        await serve(),
+        { status: 1, stderr: /token \(COURTD_TOKEN_FILE\) .*Write 32 to 256/ },
+        `${text}`,
+      );
+    }
+    fs.writeFileSync(file, `${token}\n`);
+    const daemon = await Daemon.run(t, data, token, [], { COURTD_TOKEN_FILE: file });
+    t.equal((await daemon.post(event())).status, 202);
+    t.equal((await rows(data))[0]?.state, 'active');
   },
 );
 

@@ -19,6 +19,7 @@ const UNIT_VARIABLES: Readonly<Record<string, (text: string) => unknown>> = {
   COURTD_SHIP_CA: String,
   COURTD_SHIP_PLAYERS: String,
   COURTD_SHIP_FEED: String,
+  COURTD_TOKEN_FILE: String,
 };
 
 /** The name of every variable that has an effect; a test holds it to the options, so that no start has to load them all. */

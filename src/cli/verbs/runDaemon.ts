@@ -39,6 +39,7 @@ import {
   type ServeOptions,
   statusLine,
 } from './daemon.ts';
+import { readFirstToken } from './firstToken.ts';
 
 /**
  * `courtd serve`: wires the daemon together and runs it until SIGTERM or SIGINT. Where systemd passes a socket, it
@@ -67,11 +68,13 @@ async function start(frame: Frame): Promise<number> {
   let server: CourtServer | undefined;
   const certificate = startCertificate(frame, () => server);
   const socket = takeSocket();
+  const addFirstToken = readFirstToken();
   await becomeOwnerOf(options.data);
   notifier.starting();
   const watch = new StoreWatch();
   const rejected = makeRejected(frame);
   const store = await openStore(frame, watch, rejected);
+  addFirstToken(store);
   const reusable = () => store.look(freeBytesIn);
   const disk = parts.adopt(new DiskSpaceMonitor(options.data, options.minFree, log.logger, reusable), stop);
   const telemetry = new Telemetry(rejected.begin(store.look(storedLookup)), store.sources());

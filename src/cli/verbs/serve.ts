@@ -24,9 +24,9 @@ import {
 } from '../options/optionParsers.ts';
 
 const HELP = `
-Each option has a variable: --body-limit is COURTD_BODY_LIMIT. A limit of 0 is
-none. A size is such as 8MiB, an age 365d, hours 23:00-07:00 (local time).
-SIGHUP reads the certificate again.
+Each option has a variable: --body-limit is COURTD_BODY_LIMIT. 0 is no limit.
+A size is such as 8MiB, an age 365d, hours 23:00-07:00 (local time). SIGHUP
+reads the certificate again.
 
 Example:
   courtd serve --data ./data --host 127.0.0.1 --port 4001`;
@@ -38,12 +38,12 @@ export function define(command: Command): void {
     .addOption(option('--port <n>', 'the port; 0 picks one').default(PORT).argParser(integer(0, 65_535)))
     .addOption(option('--venue <id>', 'accept only events of this venue_id').argParser(parseName))
     .addOption(
-      option('--rate-limit <n>', 'requests/s of an address, or 0')
+      option('--rate-limit <n>', 'requests/s of one address')
         .default(RATE_PER_S)
         .argParser(integer(0, RATE_LIMIT_MAX_PER_S)),
     )
     .addOption(
-      option('--connections-per-address <n>', 'the same for connections')
+      option('--connections-per-address <n>', 'connections of one address')
         .default(CONNECTIONS_PER_ADDRESS)
         .argParser(integer(0, CONNECTIONS)),
     )
@@ -53,21 +53,23 @@ export function define(command: Command): void {
         .argParser(sizeBetween(BODY_LIMIT_BYTES.least, BODY_LIMIT_BYTES.most)),
     )
     .addOption(
-      option('--min-free <size>', 'warn of less free space')
+      option('--min-free <size>', 'free space to warn below')
         .default(MIN_FREE_BYTES, '1GiB')
         .argParser(parseSize),
     )
-    .addOption(keep('--keep <age>', 'delete older events, or 0'))
-    .addOption(keep('--keep-positions <age>', 'the same for positions'))
-    .addOption(option('--quiet <from-to>', 'hours in which cameras may be silent').argParser(parseQuietHours))
+    .addOption(keep('--keep <age>', 'how long events are kept'))
+    .addOption(keep('--keep-positions <age>', 'how long PLAYER_POSITION is kept'))
     .addOption(
-      option('--refused-bytes <size>', 'rejected bodies to keep')
+      option('--quiet <from-to>', 'hours in which silent cameras are no problem').argParser(parseQuietHours),
+    )
+    .addOption(
+      option('--refused-bytes <size>', 'space for rejected bodies')
         .default(REFUSED_BYTES, '256MiB')
         .argParser(parseSize),
     )
     .addOption(option('--log-level <level>', 'how much to log').choices(LOG_LEVELS).default('info'))
     .addOption(option('--tls-cert <file>', 'serve TLS with this certificate').argParser(notEmpty))
-    .addOption(option('--tls-key <file>', 'its private key').argParser(notEmpty))
+    .addOption(option('--tls-key <file>', 'the private key of the certificate').argParser(notEmpty))
     .addOption(runDir('where to write status.json, metrics.prom'))
     .addHelpText('after', HELP)
     .action(async ({ tlsCert, tlsKey }, command) => {
