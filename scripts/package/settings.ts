@@ -23,11 +23,6 @@ const HEAD = `# The settings of courtd, each with its default. To change one, re
 #   sudo systemctl stop courtd.service && sudo systemctl restart courtd.socket && sudo systemctl start courtd.service
 `;
 
-const TOKEN = `
-# A file with the first token, for boxes that are set up from an image: see "LoadCredential" in courtd.service.
-#COURTD_TOKEN_FILE=
-`;
-
 /** The variables of systemd/courtd-backup.service, which reads them anew every night. */
 const BACKUP = `
 # The nightly backup, off until this names a directory that the user courtd may write to, such as /var/backups/courtd. One on
@@ -36,6 +31,8 @@ const BACKUP = `
 
 # How many backups the directory keeps.
 #COURTD_BACKUP_KEEP=7
+# A file with the first token, for boxes that are set up from an image: see "LoadCredential" in courtd.service.
+#COURTD_TOKEN_FILE=
 `;
 
 /** The variables of systemd/courtd-copy.service, courtd-ship.service, and of retention, which waits for both. */
@@ -65,10 +62,8 @@ const ALERT = `
 # courtd-alert" says which addresses it may reach: see "Being told" in the operator's guide. Then: sudo systemctl restart courtd-alert
 # An address to which each message is posted as JSON, such as the webhook of a chat.
 #COURTD_ALERT_URL=
-
 # A command of /bin/sh that gets each message on its standard input.
 #COURTD_ALERT_COMMAND=
-
 # An address that is fetched every 5 min while the box is well: whoever watches it knows when the box is gone.
 #COURTD_PING_URL=
 `;
@@ -78,7 +73,7 @@ export function settingsOf(program: Command): string {
   const commands = commandsOf(program);
   const serve = commands.filter(({ path }) => path.length === 0 || path.join() === 'serve');
   const options = serve.flatMap((command) => command.options.filter((option) => option.envVar));
-  return `${HEAD}${options.map(setting).join('')}${TOKEN}${BACKUP}${SHIP}${ALERT}`;
+  return `${HEAD}${options.map(setting).join('')}${BACKUP}${SHIP}${ALERT}`;
 }
 
 function setting(option: Option): string {

@@ -72,18 +72,13 @@ export function makeProgram(): Command {
       // Not those of a verb between: `rejections show` has no --last.
       visibleGlobalOptions: (command) =>
         command === program ? [] : program.options.filter(({ long }) => long === '--data'),
-      // Without the variable, if it has the name of the option.
-      optionDescription: (option) => {
-        const { description, defaultValueDescription, defaultValue, argChoices, envVar } = option;
+      // The variable has the name of the option.
+      optionDescription: ({ description, defaultValueDescription, defaultValue, argChoices }) => {
         const usual = defaultValueDescription ?? defaultValue;
-        const notes = [
-          argChoices?.join(', '),
-          usual === undefined ? undefined : `default: ${usual}`,
-          envVar?.replace('COURTD_', '') === option.attributeName().replace(/[A-Z]/g, '_$&').toUpperCase()
-            ? undefined
-            : envVar,
-        ].filter((note) => note !== undefined);
-        return `${description}${notes.length === 0 ? '' : ` (${notes.join('; ')})`}`;
+        const notes = [argChoices?.join(', '), usual === undefined ? '' : `default: ${usual}`].filter(
+          Boolean,
+        );
+        return notes.length === 0 ? description : `${description} (${notes.join('; ')})`;
       },
     })
     .configureOutput({

@@ -42,21 +42,6 @@ function t202({ status }: Response): void {
   if (status !== 202) throw new Error(`answered ${status}`);
 }
 
-t.test(
-  'where each event has a revision of its own, a line of some is shown, and --json has all',
-  async (t) => {
-    const daemon = await Daemon.start(t);
-    const timed = Array.from({ length: 25 }, (_, i) => event({ revision: 1_773_500_966_535 + i }));
-    t202(await daemon.post(timed));
-    const [text, json] = await Promise.all([
-      daemon.command('session', 'show', 'session-1'),
-      daemon.command('session', 'show', 'session-1', '--json'),
-    ]);
-    t.match(text.stdout, /^ *by revision +1773500966535 1, (\d{13} 1, ){18}1773500966554 1, and 5 more/m);
-    t.equal(Object.keys(JSON.parse(json.stdout).by_revision).length, 25);
-  },
-);
-
 t.test('session list and show tell what was sent, for people and for programs', async (t) => {
   const { daemon, session_id, firstEot, lastEot, startedMs, endedMs } = await filled(t);
   const line = { session_id, events: 6, first_eot: firstEot, last_eot: lastEot, duplicates: 4, conflicts: 1 };
@@ -145,7 +130,6 @@ t.test('session list and show tell what was sent, for people and for programs', 
       t.equal(told.get('preliminary events'), '3');
       t.equal(told.get('by type'), 'BALL_BOUNCE 4, BALL_HIT 1, PLAYER_IDENTITY 1');
       t.equal(told.get('by court'), '__proto__ 1, court-1 4, court-10 1');
-      t.equal(told.get('by revision'), '0 4, 2 1, 10 1');
       t.match(told.get('lateness') ?? '', /; 1 event received before its eot$/);
       t.match(
         stderr,

@@ -47,12 +47,7 @@ async function conflicts(
     if (isJson) await write(shown === 0 ? '[]\n' : '\n]\n');
     return { shown, all: countConflicts(db, id) };
   });
-  if (all > shown)
-    say(
-      all - shown === 1
-        ? '1 conflict has no copy any more: an erasure, a prune or newer conflicts deleted it.'
-        : `${all - shown} conflicts have no copy any more: an erasure, a prune or newer conflicts deleted them.`,
-    );
+  if (all > shown) say(`Copies that an erasure, a prune or newer conflicts have deleted: ${all - shown}.`);
   else if (all === 0 && !isJson) say('No event was sent again with different content.');
   damage.assertNone();
 }

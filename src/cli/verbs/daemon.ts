@@ -55,8 +55,6 @@ export interface ServeOptions extends DataOption, Keep {
   readonly tlsKey?: string;
   /** Where `status.json` and `metrics.prom` are written; absent: nowhere. */
   readonly runDir?: string;
-  /** Names of the options that were set, as flags or environment variables. */
-  readonly given?: readonly string[];
 }
 
 /** What a daemon is started with. */

@@ -3,9 +3,6 @@ import { OperatorError, reasonOf } from '../../base/operatorError.ts';
 import type { Store } from '../../store/store.ts';
 import { listTokens, rotateToken } from '../../store/tokens/tokens.ts';
 
-/** So that a token file may hold one of 32 random bytes as base64url, or a longer one. */
-const TOKEN = /^[\w-]{32,256}$/;
-
 /**
  * Reads COURTD_TOKEN_FILE while root is still root, for a box that is set up from an image.
  * @returns what adds the token to a database that never had one. It throws an OperatorError if the file holds none.
@@ -22,7 +19,7 @@ export function readFirstToken(): (store: Store) => void {
   return (store) =>
     store.look((db) => {
       if (listTokens(db).length > 0) return;
-      if (TOKEN.test(token)) return void rotateToken(db, 0, Date.now(), token);
+      if (/^[\w-]{32,256}$/.test(token)) return void rotateToken(db, 0, Date.now(), token);
       throw new OperatorError(
         `${file} (COURTD_TOKEN_FILE) ${fault}. Write 32 to 256 characters of A to Z, a to z, 0 to 9, "-" and "_" to it.`,
       );

@@ -23,9 +23,15 @@ export function define(fleet: Command): void {
       .description(description)
       .argument('<url>', 'nats://HOST:PORT or tls://HOST:PORT; several servers separated by commas')
       .addHelpText('after', `\nExample:\n  courtd fleet ${name} ${example}`)
-      .addOption(new Option('--creds <file>', 'a NATS credentials file').env('COURTD_FLEET_CREDS'))
       .addOption(
-        new Option('--ca <file>', "the CA certificates for the servers' certificates").env('COURTD_FLEET_CA'),
+        new Option('--creds <file>', 'a NATS credentials file (COURTD_FLEET_CREDS)').env(
+          'COURTD_FLEET_CREDS',
+        ),
+      )
+      .addOption(
+        new Option('--ca <file>', 'the CA certificates of the servers (COURTD_FLEET_CA)').env(
+          'COURTD_FLEET_CA',
+        ),
       );
   verb(
     'init',

@@ -5,8 +5,8 @@ import { type HttpAnswer, requestAnswer } from '../../base/httpAnswer.ts';
 import { membersOf } from '../../base/json.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { counted } from '../../base/units.ts';
-import { askStatus } from '../../control/controlClient.ts';
 import { rulesOf } from '../../control/eventRules.ts';
+import { assertDaemonRuns } from '../../control/workClient.ts';
 import type { ProblemMembers } from '../../protocol/errors.ts';
 import type { EventRules } from '../../protocol/validate.ts';
 import { type FileEvent, FileFault, readEvents, sentenceOf } from '../../session/import/eventFile.ts';
@@ -64,10 +64,7 @@ const FAULTS_PRINTED = 50;
 
 async function importFiles(files: readonly string[], options: ImportOptions): Promise<void> {
   const { dryRun = false, json = false, data } = options;
-  if (!dryRun && (await askStatus(data)) === undefined)
-    throw new OperatorError(
-      `The daemon of ${data} does not run, and import needs it. Start it with "sudo systemctl start courtd", and import again.`,
-    );
+  if (!dryRun) await assertDaemonRuns(data);
   const rules = await rulesOf(data);
   const imported: ImportedFile[] = [];
   try {

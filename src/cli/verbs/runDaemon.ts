@@ -263,18 +263,7 @@ function logListening(
   const inherited = socket && { socket: `${socket.name}, from systemd` };
   const { data, venue = null } = options;
   logger.info({ host, port, ...inherited, tls: certificate !== undefined, data, venue }, 'listening');
-  if (socket !== undefined) warnOfIgnoredOptions(options, socket, log.logger);
   logPreviousDatabases(data, log.logger);
-}
-
-/** A port changed in courtd.env has no effect under socket activation: says where to change it. */
-function warnOfIgnoredOptions({ given = [] }: ServeOptions, { name }: InheritedSocket, logger: Logger): void {
-  for (const option of given.filter((option) => ['host', 'port'].includes(option))) {
-    logger.warn(
-      `--${option} (COURTD_${option.toUpperCase()}) is ignored: courtd listens where systemd's ${name} says; ` +
-        'change it with "systemctl edit courtd.socket"',
-    );
-  }
 }
 
 /** Restores and upgrades keep the previous database; only a person knows when it is safe to delete. */

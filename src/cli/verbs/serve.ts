@@ -80,7 +80,6 @@ export function define(command: Command): void {
       }
       // Loading the server takes most of a start, and an unhandled SIGHUP would end the process. serve() handles it later.
       process.on('SIGHUP', () => {});
-      const given = ['host', 'port'].filter((name) => command.getOptionValueSource(name) !== 'default');
-      await (await import('./runDaemon.ts')).serve({ ...command.optsWithGlobals(), given });
+      await (await import('./runDaemon.ts')).serve(command.optsWithGlobals());
     });
 }

@@ -11,9 +11,6 @@ import { canvasOf, cut } from '../terminal/style.ts';
 /** The columns that the rest of a line takes, and the fewest and the usual ones of an id. */
 const [REST, ID_LEAST, ID_USUAL] = [86, 24, 40];
 
-/** Counts of one kind that are printed in a line: if revisions are times, each event has its own. */
-const NAMES_SHOWN = 20;
-
 export function define(command: Command): void {
   command
     .command('list')
@@ -58,12 +55,12 @@ async function show(name: string, options: DataOption & JsonOption): Promise<voi
     printJson(summary);
     return damage.assertNone();
   }
-  const { by_type, by_court, by_revision, lateness, ...line } = summary;
-  const counts = (byName: Readonly<Record<string, number>>) => {
-    const all = Object.entries(byName).map(([name, count]) => `${name} ${count}`);
-    const more = all.length - NAMES_SHOWN;
-    return all.slice(0, NAMES_SHOWN).join(', ') + (more > 0 ? `, and ${more} more (--json has all)` : '');
-  };
+  // If revisions are times, each event has its own: --json has them.
+  const { by_type, by_court, by_revision: _, lateness, ...line } = summary;
+  const counts = (byName: Readonly<Record<string, number>>) =>
+    Object.entries(byName)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', ');
   const { min_s, mean_s, max_s, future_events } = lateness;
   printPairs([
     ...Object.entries(line).map(
@@ -71,7 +68,6 @@ async function show(name: string, options: DataOption & JsonOption): Promise<voi
     ),
     ['by type', counts(by_type)],
     ['by court', counts(by_court)],
-    ['by revision', counts(by_revision)],
     [
       'lateness',
       `min ${min_s} s, mean ${mean_s} s, max ${max_s} s; ${counted(future_events, 'event')} received before ${future_events === 1 ? 'its' : 'their'} eot`,

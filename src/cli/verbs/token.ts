@@ -1,11 +1,10 @@
+import fs from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { Argument, type Command, Option } from 'commander';
-import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { TOKEN_GRACE_S } from '../../base/limits.ts';
 import { isoTime } from '../../base/units.ts';
 import { askStatus } from '../../control/controlClient.ts';
 import { type CameraAddresses, cameraAddresses } from '../../host/cameraAddresses.ts';
-import { lacksDatabase } from '../../store/directory/newDatabase.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import {
   isValid,
@@ -67,7 +66,7 @@ async function rotate(options: RotateOptions): Promise<void> {
     }
     return rotation.older;
   };
-  const isNew = hasNoDatabase(options.data);
+  const isNew = !fs.existsSync(options.data.file('database'));
   const older = await withDatabase(options, rotateIn, { create: true });
   const end =
     options.grace === 0
@@ -77,15 +76,6 @@ async function rotate(options: RotateOptions): Promise<void> {
   const made = isNew ? ` There was no database in ${options.data}: a new, empty one was made.` : '';
   say(`Give it to every camera: it is shown only once.${ending}${made}`);
   sayAddresses(await cameraAddresses(options.data, await askStatus(options.data).catch(() => undefined)));
-}
-
-/** Where that cannot be seen, whoever opens the database says why. */
-function hasNoDatabase(data: DataDirectory): boolean {
-  try {
-    return lacksDatabase(data);
-  } catch {
-    return false;
-  }
 }
 
 function sayAddresses({ urls, isLocal, isTls, fingerprint }: CameraAddresses): void {

@@ -56,15 +56,14 @@ interface Rotation {
   undo(): void;
 }
 
-const newToken = () => randomBytes(TOKEN_BYTES).toString('base64url');
-
 /**
  * Creates a token; the older ones end after the grace. A rotation never lengthens an earlier grace, and a
  * grace of 0 ends all older tokens immediately.
  * @param graceS seconds.
  * @throws {SqliteError} where the database is locked, or the disk is full and the reserve used up.
  */
-export function rotateToken(db: Database, graceS: number, nowMs: number, token = newToken()): Rotation {
+export function rotateToken(db: Database, graceS: number, nowMs: number, given?: string): Rotation {
+  const token = given ?? randomBytes(TOKEN_BYTES).toString('base64url');
   const expiresMs = nowMs + graceS * 1000;
   const setEnd = db.prepare('UPDATE token SET expires_ms = ?, revoked_ms = ? WHERE id = ?');
   // What has ended stays so, whatever the clock is set to: by its time alone, it would be valid again on one that is set back.
