@@ -29,9 +29,8 @@ export class Connections {
   /**
    * Registers a new connection. It is closed at once if its address has too many, or if CONNECTIONS are open and all of them have
    * shown a valid token; if one has not, the oldest such connection makes room.
-   * @returns undefined if it was closed.
    */
-  add(socket: Socket): Connection | undefined {
+  add(socket: Socket): void {
     const { remoteAddress } = socket;
     // Already reset: it has no address to count it by.
     const client = remoteAddress === undefined ? '' : clientAddress(remoteAddress);
@@ -40,7 +39,7 @@ export class Connections {
     const hasRoom = this.#open.size < CONNECTIONS || oldest !== undefined;
     if (remoteAddress === undefined || count >= this.#perAddress || !hasRoom) {
       socket.destroy();
-      return undefined;
+      return;
     }
     if (oldest !== undefined) {
       oldest.socket.destroy();
@@ -52,7 +51,6 @@ export class Connections {
     this.#strangers.add(connection);
     this.#counts.set(client, (this.#counts.get(client) ?? 0) + 1);
     socket.once('close', () => this.#remove(connection));
-    return connection;
   }
 
   /** @returns the connection of a command of this box; no limit on those of cameras counts it. */

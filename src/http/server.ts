@@ -19,7 +19,7 @@ import type { Connection, ParseFailure } from './connection.ts';
 import { Connections } from './connections.ts';
 import { type IngestContext, IngestHandler } from './handler.ts';
 import { parserProblem } from './parseErrors.ts';
-import { createServer, type HttpServer, replaceKeyPair, TlsHandshakes } from './tls.ts';
+import { createServer, followHandshakes, type HttpServer, replaceKeyPair } from './tls.ts';
 
 /** Milliseconds at shutdown for requests that are on their way on open connections, and the same again for new connections. */
 export const SHUTDOWN_IDLE_MS = 500;
@@ -39,7 +39,7 @@ interface ServerContext extends IngestContext {
 /** node:http or node:https, with every limit set explicitly and every response written by courtd. */
 export class CourtServer {
   readonly #server: HttpServer;
-  readonly #handshakes: TlsHandshakes | undefined;
+  readonly #handshakes: ReadonlyMap<string, Socket> = new Map();
   readonly #ingest: IngestHandler;
   readonly #connections: Connections;
 
@@ -61,18 +61,16 @@ export class CourtServer {
       },
       context.keyPair,
     );
-    if (this.#server instanceof https.Server) {
-      this.#handshakes = new TlsHandshakes(
-        this.#server,
-        (connection, socket) => this.#connections.useTls(connection, socket),
-        ({ client }, failure) => context.accessLog.handshakeFailed(client, failure),
-      );
-    }
     // One more than is allowed: Node drops the rest silently, and preconditions.ts must see that there are too many.
     this.#server.maxHeadersCount = HEADER_FIELDS + 1;
     // A client that half-closes after its request still waits for the response; without this, Node closes the connection.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
-    this.#server.on('connection', (socket) => this.#onConnection(socket));
+    this.#server.on('connection', (socket) => void this.#connections.add(socket));
+    if (this.#server instanceof https.Server) {
+      this.#handshakes = followHandshakes(this.#server, this.#connections, (client, failure) =>
+        context.accessLog.handshakeFailed(client, failure),
+      );
+    }
     for (const event of ['request', 'checkContinue', 'checkExpectation']) {
       this.#server.on(event, (req, res) => this.#onRequest(req, res));
     }
@@ -123,14 +121,9 @@ export class CourtServer {
       await nextTurn();
     } while (this.#connections.hasFresh && performance.now() < until);
     this.#server.closeIdleConnections();
-    this.#handshakes?.destroyAll();
+    for (const socket of this.#handshakes.values()) socket.destroy();
     await closed;
     clearTimeout(deadline);
-  }
-
-  #onConnection(socket: Socket): void {
-    const connection = this.#connections.add(socket);
-    if (connection !== undefined) this.#handshakes?.begin(connection, socket);
   }
 
   #onRequest(req: IncomingMessage, res: ServerResponse): void {

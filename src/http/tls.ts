@@ -5,7 +5,7 @@ import type { TLSSocket } from 'node:tls';
 import { HEADERS_TIMEOUT_MS } from '../base/limits.ts';
 import { http } from '../base/nodeHttp.ts';
 import type { KeyPair } from '../host/tlsCertificate.ts';
-import type { Connection } from './connection.ts';
+import type { Connections } from './connections.ts';
 
 /** A new secure context inherits nothing from the old one: every option must be given each time. */
 function contextOptions({ cert, key }: KeyPair) {
@@ -30,63 +30,46 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-interface Handshake {
-  readonly connection: Connection;
-  /** Node's code for why it failed. */
-  failure?: string | undefined;
-}
-
-type OnFailed = (connection: Connection, failure: string | undefined) => void;
-
 /**
- * Connections whose TLS handshake is in progress. Node tracks a connection only once its handshake is complete, so these are
- * closed here: when the handshake fails or times out, and at shutdown.
+ * Follows the handshakes of connections. Node tracks a connection only once its handshake is complete, so those in progress must be
+ * closed by whoever closes the server.
+ * @param onFailed called with Node's error code, or without one if the client just closed the connection.
+ * @returns the raw sockets of handshakes in progress, by peer.
  */
-export class TlsHandshakes {
-  readonly #inProgress = new Map<string, Handshake>();
-  readonly #onFailed: OnFailed;
-
-  /**
-   * @param onReady called with the socket that carries the decrypted stream.
-   * @param onFailed called with Node's error code, or without one if the client just closed the connection.
-   */
-  constructor(
-    server: https.Server,
-    onReady: (connection: Connection, socket: Socket) => void,
-    onFailed: OnFailed,
-  ) {
-    this.#onFailed = onFailed;
-    server.on('secureConnection', (socket: TLSSocket) => {
-      const peer = peerOf(socket);
-      const handshake = this.#inProgress.get(peer);
-      // Reset in the meantime: it has no address any more.
-      if (handshake === undefined) return socket.destroy();
-      this.#inProgress.delete(peer);
-      // A client that half-closes after its request still waits for the response (server.ts). One that does so during the
-      // handshake has given up, so this is not set earlier.
-      socket.allowHalfOpen = true;
-      onReady(handshake.connection, socket);
+export function followHandshakes(
+  server: https.Server,
+  connections: Connections,
+  onFailed: (client: string, failure: string | undefined) => void,
+): ReadonlyMap<string, Socket> {
+  const inProgress = new Map<string, Socket>();
+  const failures = new WeakMap<Socket, string | undefined>();
+  server.on('connection', (raw: Socket) => {
+    const connection = connections.get(raw);
+    if (connection === undefined) return;
+    const peer = peerOf(raw);
+    inProgress.set(peer, raw);
+    raw.once('close', () => {
+      if (inProgress.get(peer) !== raw) return;
+      inProgress.delete(peer);
+      onFailed(connection.client, failures.get(raw));
     });
-    // Before Node's own listener, which passes these to clientError, to be answered: nobody would read the answer.
-    server.prependListener('tlsClientError', ({ code }: NodeJS.ErrnoException, socket: TLSSocket) => {
-      const handshake = this.#inProgress.get(peerOf(socket));
-      if (handshake !== undefined && code !== 'ECONNRESET') handshake.failure = code;
-      socket.destroy();
-    });
-  }
-
-  begin(connection: Connection, socket: Socket): void {
-    const peer = peerOf(socket);
-    const handshake: Handshake = { connection };
-    this.#inProgress.set(peer, handshake);
-    socket.once('close', () => {
-      if (this.#inProgress.get(peer) !== handshake) return;
-      this.#inProgress.delete(peer);
-      this.#onFailed(connection, handshake.failure);
-    });
-  }
-
-  destroyAll(): void {
-    for (const { connection } of this.#inProgress.values()) connection.socket.destroy();
-  }
+  });
+  server.on('secureConnection', (socket: TLSSocket) => {
+    const raw = inProgress.get(peerOf(socket));
+    const connection = raw && connections.get(raw);
+    // Reset in the meantime: it has no address any more.
+    if (connection === undefined) return socket.destroy();
+    inProgress.delete(peerOf(socket));
+    // A client that half-closes after its request still waits for the response (server.ts). One that does so during the
+    // handshake has given up, so this is not set earlier.
+    socket.allowHalfOpen = true;
+    connections.useTls(connection, socket);
+  });
+  // Before Node's own listener, which passes these to clientError, to be answered: nobody would read the answer.
+  server.prependListener('tlsClientError', ({ code }: NodeJS.ErrnoException, socket: TLSSocket) => {
+    const raw = inProgress.get(peerOf(socket));
+    if (raw !== undefined && code !== 'ECONNRESET') failures.set(raw, code);
+    socket.destroy();
+  });
+  return inProgress;
 }
