@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import dgram from 'node:dgram';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import http from 'node:http';
@@ -192,14 +191,6 @@ t.test('a descriptor that is not a listening TCP socket is told in a sentence, w
     t.notMatch(stdout, /"listening"/);
     t.match(stderr, /^courtd: Cannot listen on the socket that systemd passed [^\n]*courtd\.socket[^\n]*\n$/);
   }
-  const datagrams = dgram.createSocket('udp4');
-  await new Promise<void>((resolve) => datagrams.bind(0, '127.0.0.1', resolve));
-  t.teardown(() => datagrams.close());
-  const symbol = Object.getOwnPropertySymbols(datagrams).find(
-    ({ description }) => description === 'state symbol',
-  );
-  const { handle } = (datagrams as unknown as Record<symbol, { handle: { fd: number } }>)[symbol!]!;
-  t.match(await serveWith(t, { fd: handle.fd }), { status: 1, stderr: /not a listening TCP socket/ });
 });
 
 t.test('more than one socket is told in a sentence, with status 1', async (t) => {

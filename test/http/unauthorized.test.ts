@@ -2,8 +2,7 @@ import t from 'tap';
 import { courtd, Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { checkProblem } from '../harness/problem.ts';
-import { answerOf, RawClient, request } from '../harness/rawClient.ts';
+import { answerOf } from '../harness/rawClient.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
@@ -15,18 +14,6 @@ const rotate = async (daemon: Daemon, ...args: string[]) => {
   const { stdout } = await courtd(['token', 'rotate', '--data', daemon.data, ...args]);
   return stdout.trim();
 };
-
-t.test('a 401 has the advice to keep the events, whom to ask, and Retry-After: 30', async (t) => {
-  const daemon = await Daemon.start(t);
-  for (const authorization of [undefined, 'Basic x', 'Bearer wrong']) {
-    const bytes = request(daemon, { headers: { authorization }, body: JSON.stringify(event()) });
-    const answer = await RawClient.ask(t, daemon, bytes);
-    const { error } = checkProblem(t, answer, 401, 'unauthorized', authorization ?? 'none');
-    t.match(error, /keep the events/);
-    t.equal(answer.headers.get('retry-after'), '30');
-    t.equal(JSON.parse(answer.body).retryable, true);
-  }
-});
 
 t.test('the log has the reason of each 401, and all clients get the same answer', async (t) => {
   const daemon = await Daemon.start(t);
