@@ -7,7 +7,6 @@ import { BIN, cleanEnvironment, courtd, Daemon, run, start, temporaryFolder } fr
 import { event, events } from '../harness/events.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 
-/** A box with a follower of its own process. */
 class Following {
   readonly daemon: Daemon;
   readonly place: string;
@@ -36,14 +35,12 @@ class Following {
     this.#t.teardown(() => child.kill('SIGKILL'));
   }
 
-  /** Ends it with kill -9. */
   async kill(): Promise<void> {
     const ended = new Promise((resolve) => this.follower!.once('exit', resolve));
     this.follower!.kill('SIGKILL');
     await ended;
   }
 
-  /** @returns `copy` of the status, once it is so. */
   async until(isSo: (copy: CopyStatus) => boolean): Promise<CopyStatus> {
     for (;;) {
       const { copy } = JSON.parse(

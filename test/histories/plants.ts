@@ -213,8 +213,8 @@ export const PLANTS: readonly Plant[] = [
     changes: [
       {
         file: 'fleet/ship/cursor.ts',
-        from: 'seq: Math.min(shared, ...known)',
-        to: 'seq: Math.max(shared, ...known)',
+        from: 'seq: Math.min(shared, ...(isWhole',
+        to: 'seq: Math.max(shared, ...(isWhole',
       },
     ],
   },

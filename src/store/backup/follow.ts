@@ -7,7 +7,7 @@ import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { lookOf } from '../arrivalLog.ts';
-import { LAST_GIVEN_SEQ, readEpochs } from '../layout/epochs.ts';
+import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../layout/epochs.ts';
 import { headerOf } from '../layout/fileHeader.ts';
 import { layoutFault } from '../layout/layoutFault.ts';
 import { makeLayout, SCHEMA_VERSION } from '../layout/schema.ts';
@@ -18,6 +18,8 @@ import { type Row, readTables, type Tables, writeTables } from './copyTables.ts'
 
 /** Of one transaction: the box's readers stay short, and so do the copy's. */
 const STEP = { events: 2_000, bytes: 2 * 1024 ** 2 } as const;
+/** It becomes a file name, and may come from somebody else's database. */
+const EPOCH = /^[0-9a-f]{24}$/;
 /** Between two comparisons of all events. Deletions and erasures begin one earlier, but not more often than each minute. */
 const COMPARE_MS = { least: 60_000, most: 86_400_000 } as const;
 
@@ -31,30 +33,25 @@ export interface CopyState {
   readonly seq: number;
 }
 
-/** What a step reads of the copy. */
 interface Have {
-  /** Undefined: it is new. */
-  readonly epoch: string | undefined;
-  /** Its last event: seq, and time of receipt. */
+  /** The newest first; none: it is new. */
+  readonly epochs: readonly Pick<Epoch, 'name' | 'shippedSeq'>[];
+  /** Of its last event: seq, and time of receipt. */
   readonly last: readonly [number, number] | undefined;
   /** The next events to be compared, with their checksums; undefined: none are. */
   readonly compare: ReadonlyMap<number, number> | undefined;
 }
 
-/** What a step reads of the box, in one short transaction. */
 interface Part {
   readonly epochs: readonly string[];
   readonly lastGiven: number;
-  /** The copy's last event, as the box has it. */
   readonly last: readonly [number, number] | undefined;
   readonly tables: Tables;
-  /** Behind the copy's last one, in order. */
   readonly events: readonly Row[];
   readonly isAll: boolean;
   /** How many events the box has, and its finished erasures: what else changes them than events that come was a deletion, or an erasure. */
   readonly total: number;
   readonly erasures: string;
-  /** Rows to be written again, and seqs that are gone. */
   readonly changed: readonly Row[];
   readonly gone: readonly number[];
 }
@@ -81,7 +78,6 @@ export class CopyFollower {
   /** What box and copy looked like when nothing was left to do. */
   #seen = '';
 
-  /** @param place an absolute path of a directory. */
   constructor(box: DataDirectory, place: string) {
     this.#box = box;
     this.#place = place;
@@ -112,7 +108,7 @@ export class CopyFollower {
       const part = await withDatabase({ data: this.#box }, read);
       if (this.#isEarlier(have, part)) {
         copy.close();
-        this.#onCopy(() => this.#setAside(have.epoch!));
+        this.#onCopy(() => this.#setAside(have.epochs[0]!.name));
         return false;
       }
       this.#onCopy(() => copy.transaction(() => this.#write(copy, part)).immediate());
@@ -136,9 +132,7 @@ export class CopyFollower {
       throw new OperatorError(`There is no directory ${this.#place}. Mount its disk, or create it.`);
     if (fs.lstatSync(this.#file, { throwIfNoEntry: false }) === undefined) {
       if (this.#isElsewhere && stat.dev === fs.statSync(this.#box.path).dev)
-        throw new OperatorError(
-          `The disk of the copy is not mounted on ${this.#place}. Mount it; then the copy continues.`,
-        );
+        throw new OperatorError(`The copy's disk is not mounted on ${this.#place}. Mount it.`);
       createPrivateIfMissing(this.#file);
     }
     refuseForeign(this.#file);
@@ -160,10 +154,10 @@ export class CopyFollower {
 
   #look(copy: Database.Database): Have {
     // Whoever made the file may have put anything there.
-    const epoch = 'SELECT substr(name, 1, 100) FROM epoch ORDER BY id DESC LIMIT 1';
+    const epochs = `SELECT substr(name, 1, 100) AS name, shipped_seq AS shippedSeq FROM epoch ORDER BY id DESC LIMIT 99`;
     const next = `SELECT seq, checksum FROM event WHERE seq > ? ORDER BY seq LIMIT ${STEP.events}`;
     return {
-      epoch: copy.prepare<[], string>(epoch).pluck().get(),
+      epochs: copy.prepare<[], Have['epochs'][number]>(epochs).all(),
       last: lastOf(copy),
       compare:
         this.#compared === undefined
@@ -215,10 +209,16 @@ export class CopyFollower {
   }
 
   /** @returns whether it is of an earlier epoch of this box. @throws {ForeignCopy} if it is of another box. */
-  #isEarlier({ epoch, last }: Have, part: Part): boolean {
-    if (epoch === undefined) return false;
-    const isSame = epoch === part.epochs.at(-1);
-    if (!isSame && part.epochs.includes(epoch)) return true;
+  #isEarlier({ epochs, last }: Have, part: Part): boolean {
+    if (epochs.length === 0) return false;
+    const newest = part.epochs.at(-1);
+    const isSame = epochs[0]!.name === newest;
+    const shared = epochs.findIndex(({ name }) => part.epochs.includes(name));
+    // A restore may have taken epochs back. One that an operator began belongs to a clone.
+    const isRestored = epochs
+      .slice(0, shared)
+      .every((one) => EPOCH.test(one.name) && one.shippedSeq === null);
+    if (shared >= 0 && isRestored && !epochs.some(({ name }) => name === newest)) return true;
     const isAhead = (last?.[0] ?? 0) > part.lastGiven;
     const isOther = part.last !== undefined && part.last[1] !== last?.[1];
     if (isSame && !isAhead && !isOther) return false;

@@ -14,7 +14,6 @@ runInProcess();
 
 type Wire = Record<string, unknown>;
 
-/** A box without a daemon, and a place for its copy. */
 class CopiedBox {
   readonly data: string;
   readonly place: string;
@@ -54,7 +53,6 @@ class CopiedBox {
     return last;
   }
 
-  /** @returns what `tail --json` prints of the box, or of the copy. */
   async lines(directory = this.data): Promise<string> {
     return (await courtd(['tail', '--json', '--after', '0', '--data', directory])).stdout;
   }
@@ -172,6 +170,11 @@ t.test('a copy from before a restore is set aside under the name of its epoch', 
   const kept = new Database(aside, { readonly: true });
   t.equal(kept.prepare('SELECT count(*) FROM event').pluck().get(), 10);
   kept.close();
+  t.equal(await box.lines(box.place), await box.lines());
+
+  t.match(await courtd(['restore', backup, '--data', box.data]), { status: 0 });
+  await box.round();
+  t.ok(fs.existsSync(path.join(box.place, `courtd-${after!.epoch}.db`)), 'the same backup once more');
   t.equal(await box.lines(box.place), await box.lines());
 });
 
