@@ -81,21 +81,6 @@ export function count(of: number, noun: string): string {
   return `${number(of)} ${noun}${of === 1 ? '' : 's'}`;
 }
 
-/** @returns a span of time such as "45 s", "4 min 12 s", "12 min", "1 h 05 min". */
-export function duration(ms: number): string {
-  const [sign, size] = [ms < 0 ? '−' : '', Math.abs(ms)];
-  if (size < 10_000) return `${sign}${(size / 1000).toFixed(1)} s`;
-  if (size < 120_000) return `${sign}${Math.round(size / 1000)} s`;
-  const seconds = Math.round(size / 1000);
-  if (seconds < 600 && seconds % 60 > 0)
-    return `${sign}${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, '0')} s`;
-  const minutes = Math.round(size / 60_000);
-  if (minutes < 120) return `${sign}${minutes} min`;
-  const hours = Math.floor(minutes / 60);
-  if (hours < 48) return `${sign}${hours} h ${String(minutes % 60).padStart(2, '0')} min`;
-  return `${sign}${number(Math.round(hours / 24))} d`;
-}
-
 /** @returns a moment by the local time of the box, as `export --day` takes days: "2026-03-14 15:09:26". */
 export function localTime(ms: number): string {
   return new Date(ms - new Date(ms).getTimezoneOffset() * 60_000)

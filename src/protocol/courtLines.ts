@@ -15,8 +15,8 @@ export interface CourtLines {
   readonly lines: readonly Line[];
 }
 
-export const across = (y: number, x1: number, x2: number): Line => ({ x1, y1: y, x2, y2: y });
-export const along = (x: number, y1: number, y2: number): Line => ({ x1: x, y1, x2: x, y2 });
+const across = (y: number, x1: number, x2: number): Line => ({ x1, y1: y, x2, y2: y });
+const along = (x: number, y1: number, y2: number): Line => ({ x1: x, y1, x2: x, y2 });
 
 export const COURTS: Readonly<Record<CourtName, CourtLines | undefined>> = {
   // USA Pickleball, rule 2.A: 20 by 44 ft, non-volley zones of 7 ft.

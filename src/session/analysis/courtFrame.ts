@@ -1,11 +1,4 @@
-import {
-  across,
-  along,
-  COURTS,
-  type CourtLines,
-  type CourtName,
-  type Line,
-} from '../../protocol/courtLines.ts';
+import { COURTS, type CourtLines, type CourtName, type Line } from '../../protocol/courtLines.ts';
 
 /** What a map shows, in feet, the edges included. */
 export interface CourtFrame extends Line {
@@ -38,8 +31,8 @@ export function isInside({ x1, y1, x2, y2 }: Line, x: number, y: number): boolea
 /** @returns the lines of a court, the outline among them, without the net. */
 export function linesOf({ width, length, lines }: CourtLines): Line[] {
   return [
-    ...[0, length].map((y) => across(y, 0, width)),
-    ...[0, width].map((x) => along(x, 0, length)),
+    ...[0, length].map((y) => ({ x1: 0, y1: y, x2: width, y2: y })),
+    ...[0, width].map((x) => ({ x1: x, y1: 0, x2: x, y2: length })),
     ...lines,
   ];
 }

@@ -1,5 +1,6 @@
 import type { Bins } from '../../base/bins.ts';
-import { count, duration, type Html, html, localTime, number } from '../../base/html.ts';
+import { count, type Html, html, localTime, number } from '../../base/html.ts';
+import { span } from '../../base/units.ts';
 import type { Timeline } from '../analysis/timeline.ts';
 import { Chart, ticks, wholeTicks } from './chart.ts';
 
@@ -54,7 +55,7 @@ export function timelineFigure({ counts, stepMs, startMs }: Timeline): Html {
   const most = Math.max(...counts);
   const bars = counts.flatMap((y2, i) => (y2 === 0 ? [] : [{ x1: i * step, x2: (i + 1) * step, y1: 0, y2 }]));
   const x = [0, counts.length * step] as const;
-  const told = `at most ${number(most)} in ${step === 1 ? 'a minute' : duration(stepMs)}, from ${localTime(startMs).slice(0, 16)}`;
+  const told = `at most ${number(most)} in ${step === 1 ? 'a minute' : span(stepMs / 1_000)}, from ${localTime(startMs).slice(0, 16)}`;
   return new Chart({ height: HEIGHT, most, x })
     .axisX(ticks(x, 6), 'minutes')
     .axisY(wholeTicks(most))

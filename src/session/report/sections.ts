@@ -1,4 +1,5 @@
-import { clock, count, duration, type Html, html, number, shortName, table } from '../../base/html.ts';
+import { clock, count, type Html, html, number, shortName, table } from '../../base/html.ts';
+import { span } from '../../base/units.ts';
 import { COURTS } from '../../protocol/courtLines.ts';
 import type { SessionLine } from '../../store/read/sessions.ts';
 import { POINTS_DRAWN } from '../analysis/landings.ts';
@@ -60,7 +61,7 @@ function summary({ line, tally, oddTimes }: Content): Html[] {
   const hits = rallyLengths.entries().reduce((sum, [length, times]) => sum + length * times, 0);
   const mean = rallyLengths.total === 0 ? '–' : `${number(hits / rallyLengths.total, 1)} shots`;
   const tiles: [label: string, value: string, note: string][] = [
-    ['Time', duration(lastMs - firstMs), `${at(firstMs)} to ${at(lastMs)}`],
+    ['Time', span((lastMs - firstMs) / 1_000), `${at(firstMs)} to ${at(lastMs)}`],
     ['Shots', number(byType.get('BALL_HIT') ?? 0), `${others}${count(tally.named.length, 'player')}`],
     ['Rallies', number(rallyLengths.total), `mean length ${mean}`],
     [
