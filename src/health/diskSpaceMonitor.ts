@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { every } from '../base/pause.ts';
 import { previousDatabases } from '../store/open/previousDatabases.ts';
-import { logProblem } from './logProblem.ts';
+import { logProblem } from './finding.ts';
 import { problem } from './problems.ts';
 
 const DISK_CHECK_MS = 30_000;

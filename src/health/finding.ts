@@ -31,3 +31,24 @@ export function warn(message: string, advice: string): Finding {
 export function fail(message: string, advice: string): Finding {
   return { level: 'fail', message, advice };
 }
+
+/** What is needed of pino's. */
+interface Log {
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/**
+ * Writes a problem to the log, with its code and its advice.
+ * @param level `error` where events are refused for it.
+ */
+export function logProblem(
+  log: Log,
+  problem: StatusProblem,
+  fields: object = {},
+  level: 'warn' | 'error' = 'warn',
+): void {
+  const line = { problem: problem.code, ...fields, advice: problem.advice };
+  if (level === 'error') log.error(line, problem.message);
+  else log.warn(line, problem.message);
+}

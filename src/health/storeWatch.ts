@@ -3,7 +3,7 @@ import { OperatorError } from '../base/operatorError.ts';
 import type { Log } from '../host/log.ts';
 import { failureKind, sqliteCode } from '../store/sqlite/errors.ts';
 import type { StoreEvents } from '../store/store.ts';
-import { logProblem } from './logProblem.ts';
+import { logProblem } from './finding.ts';
 import { problem } from './problems.ts';
 
 /** What the daemon's store reports: to the log, and for those who ask later. */
