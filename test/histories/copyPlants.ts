@@ -14,17 +14,6 @@ export const COPY_PLANTS: readonly Plant[] = [
     ],
   },
   {
-    name: 'copy-skips',
-    what: 'a copy leaves out an event at the end of a step',
-    changes: [
-      {
-        file: 'store/backup/follow.ts',
-        from: 'if (events.length === STEP.events || bytes > STEP.bytes) break;',
-        to: 'if (events.length > STEP.events) events.splice(-2, 1).length && (bytes = 0);',
-      },
-    ],
-  },
-  {
     name: 'copy-keeps-pruned',
     near: ['prune', 'copy'],
     what: 'a copy keeps what the box has deleted',
