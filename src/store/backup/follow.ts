@@ -34,7 +34,6 @@ export interface CopyState {
 }
 
 interface Have {
-  /** The newest first; none: it is new. */
   readonly epochs: readonly Pick<Epoch, 'name' | 'shippedSeq'>[];
   /** Of its last event: seq, and time of receipt. */
   readonly last: readonly [number, number] | undefined;
@@ -75,7 +74,6 @@ export class CopyFollower {
   #erasures = '';
   #isSettled = false;
   #state: CopyState | undefined;
-  /** What box and copy looked like when nothing was left to do. */
   #seen = '';
 
   constructor(box: DataDirectory, place: string) {
@@ -194,7 +192,6 @@ export class CopyFollower {
     };
   }
 
-  /** @returns what is not the same among the next events of the copy. */
   #differing(db: Database.Database, compare: Have['compare']): Pick<Part, 'changed' | 'gone'> {
     if (compare === undefined || compare.size === 0) return { changed: [], gone: [] };
     const seqs = [...compare.keys()];

@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import type { Database } from 'better-sqlite3';
 import {
   explainWriteErrors,
   partialNameOf,
@@ -49,7 +50,9 @@ export function makeBackup(
       removed: keepsAll ? [] : removeOlder(directory, path.basename(file), keep),
     };
   };
-  const copyAndNote = async () => {
+  const copyAndNote = async (db: Database) => {
+    // A database that was restored has none yet, and it is copied beside a writer.
+    db.pragma('journal_mode = WAL');
     const made = await asOwnerOf(directory ?? path.dirname(place), work);
     noteBackup(data, Date.now(), path.resolve(directory ?? made.file));
     return made;
