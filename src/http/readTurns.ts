@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 const READS_PER_TURN = 8;
 /** Bytes of a stream after which it is paused. */
 const PAUSE_BYTES = 64 * 1024;
-/** What a chunk of fewer bytes counts: one read of 64 KiB can hold 11,000 of them, and Node makes objects for each. */
+/** What a chunk of fewer bytes counts of what is discarded: a read of 64 KiB can hold 11,000, and Node makes objects for each. */
 const TINY = { bytes: 16, counts: 16 * 1024 } as const;
 
 /**
@@ -17,14 +17,14 @@ export class ReadTurns {
 
   /** Counts a chunk. Pauses its stream after PAUSE_BYTES, and resumes it in one of the next turns. @returns the bytes that the chunk counts. */
   take(stream: Readable, bytes: number): number {
-    const counted = bytes < TINY.bytes ? TINY.counts : bytes;
-    const taken = (this.#taken.get(stream) ?? 0) + counted;
+    const taken = (this.#taken.get(stream) ?? 0) + bytes;
     this.#taken.set(stream, taken % PAUSE_BYTES);
-    if (taken < PAUSE_BYTES) return counted;
-    stream.pause();
-    if (this.#paused.size === 0) setImmediate(() => this.#run());
-    this.#paused.add(stream);
-    return counted;
+    if (taken >= PAUSE_BYTES) {
+      stream.pause();
+      if (this.#paused.size === 0) setImmediate(() => this.#run());
+      this.#paused.add(stream);
+    }
+    return bytes < TINY.bytes ? TINY.counts : bytes;
   }
 
   #run(): void {

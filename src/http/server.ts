@@ -53,9 +53,9 @@ export class CourtServer {
         connectionsCheckingInterval: TIMEOUT_CHECK_MS,
         keepAliveTimeout: KEEP_ALIVE_MS,
         maxHeaderSize: HEADERS_BYTES,
+        highWaterMark: 16 * 1024, // Of a body that waits: each chunk, if only of a byte, is a Buffer of some 400 bytes.
         // A missing Host gets our 400 (preconditions.ts), not Node's, which has no body.
         requireHostHeader: false,
-        noDelay: true,
         // A request that offers an upgrade is an ordinary one.
         shouldUpgradeCallback: () => false,
       },
