@@ -136,8 +136,9 @@ export class Connection {
     // No end yet: Node would close the connection, and a client that still sends would never read the response. Node sends the head
     // with the first byte of the body, which a HEAD does not have.
     if (req.method === 'HEAD') res.flushHeaders();
-    else res.write(body);
-    if (this.#hasParserFailed) return this.#linger();
+    // Node holds it back until the response before it is written: an end now would overtake it.
+    else res.write(body, () => this.#hasParserFailed && this.#linger());
+    if (this.#hasParserFailed) return req.method === 'HEAD' ? this.#linger() : this.#closeAfter(() => {});
     req.on('data', (bytes: Buffer) => this.#discard(bytes.length, req));
     req.once('end', () => res.end());
     req.resume();
