@@ -29,17 +29,20 @@ export function makeLog(level: LogLevel): Log {
       // JSON does not escape C1 controls and bidirectional marks; journalctl shows a line with control characters as "[blob data]".
       hooks: { streamWrite: visibleLines },
     },
-    output,
+    // Not `output` itself: behind a fatal line pino would write in this thread, and for ever if the disk is full.
+    { write: (line: string) => output.write(line) },
   );
   let lost = 0;
   // A failed write is tried again with the next line.
   output.on('error', () => {});
   output.on('drop', () => lost++);
   output.on('drain', () => {
-    const lines = lost;
+    if (lost > 0)
+      logger.warn(
+        { lines: lost },
+        'lines of this log are missing before this one: they could not be written',
+      );
     lost = 0;
-    if (lines > 0)
-      logger.warn({ lines }, 'lines of this log are missing before this one: they could not be written');
   });
   const exit = (status: number) => {
     // process.exit would wait for a thread that writes to a disk or a terminal that hangs.
