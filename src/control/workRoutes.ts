@@ -34,14 +34,13 @@ type Work<Request, Result> = (request: Request, on: StepProgress, signal: AbortS
 
 /** `POST /v1/prune`. */
 export function pruneRoute(prune: Work<PruneSelection, Pruned>): ControlRoute {
-  return workRoute(PRUNE_PATH, prune, ({ beforeMs, type, session, hold }: Partial<PruneSelection>) => {
+  return workRoute(PRUNE_PATH, prune, ({ beforeMs, type, session }: Partial<PruneSelection>) => {
     if (typeof beforeMs !== 'number') return undefined;
     return {
       beforeMs,
       nowMs: Date.now(),
       ...(type !== undefined && { type }),
       ...(session !== undefined && { session }),
-      ...(hold !== undefined && { hold }),
     };
   });
 }

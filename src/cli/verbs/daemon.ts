@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { OperatorError } from '../../base/operatorError.ts';
 import { isQuiet, type QuietHours } from '../../base/quietHours.ts';
 import { STATUS_PATH } from '../../control/controlClient.ts';
 import { type ControlRoute, jsonRoute } from '../../control/controlServer.ts';
@@ -117,7 +118,7 @@ export function routesOf(
         return server.serveLocal(req, res);
       },
     } satisfies ControlRoute,
-    pruneRoute((selection, on, signal) => prune(daemon, selection, on, signal)),
+    pruneRoute((selection, on, signal) => prune(daemon, { ...selection, ...heldBack(daemon) }, on, signal)),
     eraseRoute(async (request, on, signal) => {
       const rejections = await rejected.erase(mayName(naming(request.player)));
       telemetry.rejectionsAre(rejected.recent());
@@ -139,13 +140,19 @@ async function prune(
   return { ...pruned, rejections };
 }
 
+/** @returns what stays until it is shipped and copied: by the daemon's settings, which a command under `sudo` does not have. */
+function heldBack({ store, options }: Daemon): Pick<PruneSelection, 'hold'> {
+  const { ship, copy } = elsewhereOf(store, options);
+  if (ship === undefined || copy === undefined)
+    throw new OperatorError('The database cannot be read now. Try again.');
+  return holdOf(ship, copy);
+}
+
 /** Deletes by itself, as `prune` does. */
 export function nightlyRetention(daemon: Daemon): NightlyRetention {
   const { options, store, log, watch } = daemon;
   const run = async (selection: PruneSelection, signal: AbortSignal) => {
-    const { ship, copy } = elsewhereOf(store, options);
-    if (ship === undefined || copy === undefined) throw new Error('the database cannot be read now');
-    const done = await prune(daemon, { ...selection, ...holdOf(ship, copy) }, () => {}, signal);
+    const done = await prune(daemon, { ...selection, ...heldBack(daemon) }, () => {}, signal);
     const { events, rejections, held } = done;
     const oldestMs = store.look(oldestReceipt);
     const isUnreached = held === 0 && oldestMs < selection.beforeMs;

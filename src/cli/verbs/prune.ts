@@ -7,6 +7,7 @@ import { assertDaemonRuns, haveDone } from '../../control/workClient.ts';
 import { PRUNE_PATH } from '../../control/workRoutes.ts';
 import { viewCopy } from '../../fleet/report/copyReport.ts';
 import { viewShip } from '../../fleet/ship/view.ts';
+import { serviceOf } from '../../host/unitSettings.ts';
 import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
@@ -71,8 +72,9 @@ async function prune(options: PruneOptions): Promise<void> {
   const beforeMs = olderThan ?? nowMs;
   if (!options.dryRun) await assertDaemonRuns(options.data);
   const only = { ...(type !== undefined && { type }), ...(session !== undefined && { session }) };
+  const env = { ...(await serviceOf(options.data)).settings, ...process.env };
   const { which, counted: dry } = await withDatabase(options, async (db) => {
-    const which = { beforeMs, nowMs, ...only, ...holdIn(options.data, db) };
+    const which = { beforeMs, nowMs, ...only, ...holdIn(options.data, db, env) };
     if (!options.dryRun) {
       if (!options.yes) await confirm(db, which);
       return { which };
@@ -127,7 +129,8 @@ async function confirm(db: Database, which: PruneSelection): Promise<void> {
   await confirmed(what, 'Delete them?', 'nothing was deleted');
 }
 
-function holdIn(data: DataDirectory, db: Database): Pick<PruneSelection, 'hold'> {
+/** What the daemon will keep, as far as its settings can be read. */
+function holdIn(data: DataDirectory, db: Database, env: NodeJS.ProcessEnv): Pick<PruneSelection, 'hold'> {
   const readLag = (upTo: ShippedOf) => readShipLag(db, upTo);
-  return holdOf(viewShip(data, readLag), viewCopy(data.path, readLag));
+  return holdOf(viewShip(data, readLag, env), viewCopy(data.path, readLag, env), env);
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { openDatabase } from '../../../src/store/open/openDatabase.ts';
-import { BIN, type Cleanup, courtd, Daemon, start, temporaryFolder } from '../../harness/daemon.ts';
+import { BIN, type Cleanup, Daemon, start, temporaryFolder } from '../../harness/daemon.ts';
 import { event } from '../../harness/events.ts';
 import { NatsServers } from '../../harness/nats.ts';
 import { Committer, court } from '../../harness/scratchStore.ts';
@@ -119,8 +119,9 @@ function put(box: Box, count: number, type: string, clock: (share: number) => nu
 }
 
 async function prune(t: Cleanup, { data, env }: Box, more: Record<string, string> = {}): Promise<void> {
-  const daemon = await Daemon.start(t, [], data);
-  const { status, stderr } = await courtd([...PRUNE, '--data', data], { ...env, ...more });
+  // The daemon decides what is held: `sudo courtd prune` has none of its settings.
+  const daemon = await Daemon.start(t, [], data, { ...env, ...more });
+  const { status, stderr } = await daemon.command(...PRUNE);
   await daemon.stop();
   if (status !== 0) throw new Error(stderr);
 }
