@@ -117,6 +117,42 @@ t.test(
   },
 );
 
+t.test(
+  'an erasure reaches a stick that was away, though no event comes',
+  { skip: withoutMount },
+  async (t) => {
+    const stick = await SmallDisk.mount(t, 8);
+    fs.chmodSync(stick.folder, 0o755);
+    const box = await Following.start(t, stick.folder);
+    await box.daemon.post(event({ payload: { player_id: 'player-7' } }));
+    await box.isWhole();
+    const away = path.join(temporaryFolder(t), 'away.db');
+    fs.copyFileSync(path.join(stick.folder, 'courtd.db'), away);
+    t.equal((await box.daemon.command('player', 'erase', 'player-7', '--yes')).status, 0);
+    await box.kill();
+    box.follow();
+    const holds = async () =>
+      (await courtd(['tail', '--json', '--after', '0', '--data', stick.folder])).stdout.includes('player-7');
+    while (await holds());
+    await run('umount', ['-l', stick.folder]);
+    await box.until(({ error }) => error !== null);
+    await run('mount', ['-t', 'tmpfs', '-o', 'size=8M,mode=755', 'tmpfs', stick.folder]);
+    fs.copyFileSync(away, path.join(stick.folder, 'courtd.db'));
+    while (await holds());
+    await box.isWhole();
+  },
+);
+
+t.test('a backup of a box that has counted is not taken for a copy', async (t) => {
+  const place = temporaryFolder(t);
+  const daemon = await Daemon.start(t);
+  await daemon.post(events(5));
+  await daemon.stop();
+  const command = (...args: string[]) => courtd(['backup', ...args, '--data', daemon.data]);
+  t.match(await command(path.join(place, 'courtd.db')), { status: 0 });
+  t.match(await command(`${place}/`, '--follow'), { status: 1, stderr: /is a backup/ });
+});
+
 t.test('a hostile file in the place of the copy ends the follower with a sentence', async (t) => {
   const place = temporaryFolder(t);
   const box = await Following.start(t, place);

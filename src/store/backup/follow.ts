@@ -18,6 +18,8 @@ import { type Row, readTables, type Tables, writeTables } from './copyTables.ts'
 
 /** Of one transaction: the box's readers stay short, and so do the copy's. */
 const STEP = { events: 2_000, bytes: 2 * 1024 ** 2 } as const;
+/** What differs of two events; the mark of an erasure too, since that of a damaged event keeps its checksum. */
+const LOOK = 'checksum * 2 + ifnull(erased, 0)';
 /** It becomes a file name, and may come from somebody else's database. */
 const EPOCH = /^[0-9a-f]{24}$/;
 /** Between two comparisons of all events. Deletions and erasures begin one earlier, but not more often than each minute. */
@@ -88,13 +90,20 @@ export class CopyFollower {
    */
   async round(on: (state: CopyState) => void): Promise<void> {
     const box = lookOf(this.#box);
-    if (this.#state !== undefined && this.#seen === box + this.#copyLook()) return on(this.#state);
+    const look = () => box + this.#onCopy(() => this.#copyLook());
+    if (this.#state !== undefined && this.#seen === look()) return on(this.#state);
     this.#seen = '';
-    for (let isDone = false; !isDone; await setImmediate()) {
-      isDone = await this.#step();
-      if (this.#state !== undefined) on(this.#state);
+    try {
+      for (let isDone = false; !isDone; await setImmediate()) {
+        isDone = await this.#step();
+        if (this.#state !== undefined) on(this.#state);
+      }
+    } catch (error) {
+      // Another disk may come now, of which nothing has been compared.
+      [this.#compared, this.#comparedAt, this.#total, this.#isSettled] = [undefined, -Infinity, -1, false];
+      throw error;
     }
-    if (this.#isSettled) this.#seen = box + this.#copyLook();
+    if (this.#isSettled) this.#seen = look();
   }
 
   /** @returns whether it has come to the end of the log, and no comparison runs. */
@@ -110,7 +119,8 @@ export class CopyFollower {
         return false;
       }
       this.#onCopy(() => copy.transaction(() => this.#write(copy, part)).immediate());
-      this.#isElsewhere = fs.statSync(this.#place).dev !== fs.statSync(this.#box.path).dev;
+      this.#isElsewhere =
+        this.#onCopy(() => fs.statSync(this.#place).dev) !== fs.statSync(this.#box.path).dev;
       const seq = Number(part.events.at(-1)?.[0] ?? have.last?.[0] ?? 0);
       this.#state = { epoch: part.epochs.at(-1)!, seq };
       return this.#follow(part, have.compare);
@@ -141,7 +151,7 @@ export class CopyFollower {
       copy.pragma('synchronous = FULL');
       if (copy.pragma('user_version', { simple: true }) !== SCHEMA_VERSION)
         makeLayout(copy, (isNew) => isNew && copy.exec('DELETE FROM epoch'));
-      const fault = layoutFault(copy);
+      const fault = layoutFault(copy) ?? usedBy(copy);
       if (fault === undefined) return copy;
       throw new ForeignCopy(`${this.#file} ${fault}. Move it away, or name another directory.`);
     } catch (error) {
@@ -153,7 +163,7 @@ export class CopyFollower {
   #look(copy: Database.Database): Have {
     // Whoever made the file may have put anything there.
     const epochs = `SELECT substr(name, 1, 100) AS name, shipped_seq AS shippedSeq FROM epoch ORDER BY id DESC LIMIT 99`;
-    const next = `SELECT seq, checksum FROM event WHERE seq > ? ORDER BY seq LIMIT ${STEP.events}`;
+    const next = `SELECT seq, ${LOOK} FROM event WHERE seq > ? ORDER BY seq LIMIT ${STEP.events}`;
     return {
       epochs: copy.prepare<[], Have['epochs'][number]>(epochs).all(),
       last: lastOf(copy),
@@ -195,7 +205,7 @@ export class CopyFollower {
   #differing(db: Database.Database, compare: Have['compare']): Pick<Part, 'changed' | 'gone'> {
     if (compare === undefined || compare.size === 0) return { changed: [], gone: [] };
     const seqs = [...compare.keys()];
-    const between = 'SELECT seq, checksum FROM event WHERE seq > ? AND seq <= ?';
+    const between = `SELECT seq, ${LOOK} FROM event WHERE seq > ? AND seq <= ?`;
     const own = db.prepare<number[], [number, number]>(between).raw().all(this.#compared!, seqs.at(-1)!);
     const row = db.prepare<[number], Row>('SELECT * FROM event WHERE seq = ?').raw().safeIntegers();
     const stored = new Set(own.map(([seq]) => seq));
@@ -292,6 +302,12 @@ function lastOf(db: Database.Database, seq?: number): readonly [number, number] 
     )
     .raw()
     .get(...(seq === undefined ? [] : [seq]));
+}
+
+/** @returns what a database is in which a daemon has counted: what is left out of a copy would be wrong in it. */
+function usedBy(copy: Database.Database): string | undefined {
+  const flushed = copy.prepare<[], number>('SELECT max(up_to, counted_up_to) FROM flushed').pluck().get();
+  return (flushed ?? 0) === 0 ? undefined : 'is a backup, or has been served';
 }
 
 function refuseForeign(file: string): void {
