@@ -43,7 +43,10 @@ export function* emptySessions(db: Database, rows: () => number): Generator<Step
       'SELECT id FROM session WHERE events = 0 AND id > ? ORDER BY id LIMIT ?',
     )
     .pluck();
-  const remove = db.prepare<[number]>('DELETE FROM session WHERE id = ? AND events = 0');
+  // A counter may be wrong, and without its name no event of the session can be read.
+  const remove = db.prepare<[number]>(`
+    DELETE FROM session AS s WHERE id = ? AND events = 0
+       AND NOT EXISTS (SELECT 1 FROM key WHERE session = s.id) AND NOT EXISTS (SELECT 1 FROM recent_key WHERE session = s.id)`);
   const countSessions = sessionCounter(db);
   for (let ids = find.all(0, rows()); ids.length > 0; ids = find.all(ids.at(-1)!, rows())) {
     yield () => {
