@@ -7,7 +7,7 @@ import { sessionCounter } from './sessionCounter.ts';
  * database is a box's.
  */
 export function completeKeys(db: Database): void {
-  db.function('key_hash', { deterministic: true }, keyHash as (eventId: unknown) => Buffer);
+  db.function('key_hash', { deterministic: true }, keyHash);
   db.exec(`
     INSERT OR IGNORE INTO key
     SELECT session, key_hash(event_id), revision, seq FROM event WHERE seq > (SELECT up_to FROM flushed) ORDER BY 1, 2, 3, 4 DESC;

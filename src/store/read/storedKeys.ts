@@ -14,7 +14,7 @@ export function storedLookup(db: Database): (key: EventKey) => boolean {
 
 /** Reads the newest keys, which otherwise only the memory of the daemon has (../write/keys.ts). @param db of a command. */
 export function readRecentKeys(db: Database): void {
-  db.function('key_hash', { deterministic: true }, keyHash as (eventId: unknown) => Buffer);
+  db.function('key_hash', { deterministic: true }, keyHash);
   db.exec(`
     CREATE TEMP TABLE recent_key (session, hash, revision, PRIMARY KEY (session, hash, revision)) WITHOUT ROWID;
     INSERT OR IGNORE INTO recent_key

@@ -71,7 +71,7 @@ export class EventKeys {
     this.limits = limits;
     this.#stepKeys = limits.step;
     this.#db = db;
-    db.function('key_hash', { deterministic: true }, keyHash as (eventId: unknown) => Buffer);
+    db.function('key_hash', { deterministic: true }, keyHash);
     db.exec(`
       ATTACH ':memory:' AS recent;
       CREATE TABLE recent.recent_key (
