@@ -31,7 +31,6 @@ export async function databaseOfLog(file: string, log: AsyncIterable<readonly Lo
     db.pragma('locking_mode = EXCLUSIVE');
     db.pragma('journal_mode = MEMORY');
     db.pragma('synchronous = OFF');
-    db.pragma('temp_store = MEMORY');
     makeLayout(db, () => db.exec('DELETE FROM epoch'));
     const writer = new LogWriter(db);
     for await (const events of log) {

@@ -98,7 +98,8 @@ export async function applyLedger(db: Database): Promise<number> {
       await setImmediate();
     }
   }
-  // Every page is written anew, without what was there before.
+  // Every page is written anew, without what was there before, by way of a file: it may be larger than the memory.
+  db.pragma('temp_store = FILE');
   db.exec('VACUUM');
   return tally.emptied + tally.renamed;
 }
