@@ -7,8 +7,8 @@ const PORT_NOTE = 'Not used under systemd, where the socket sets it: see above.'
 const UNDER_SYSTEMD: Readonly<Record<string, readonly string[]>> = {
   COURTD_DATA: [
     'Another directory must belong to courtd:courtd with mode 2770, so that the daemon may use files that members of the group',
-    'create there. The units may write to it only after "sudo systemctl edit" of courtd.service and courtd-backup.service, each with',
-    'the lines  [Service]  ReadWritePaths=DIR',
+    'create there. The units may write to it only after "sudo systemctl edit" of courtd, courtd-backup, courtd-copy and courtd-feed@,',
+    'each with the lines  [Service]  ReadWritePaths=DIR',
   ],
   COURTD_RUN_DIR: ['Set by the units: /run/courtd, which is in memory and which everybody may read.'],
   COURTD_HOST: [PORT_NOTE],
