@@ -3,12 +3,10 @@ import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { Problem } from '../protocol/errors.ts';
 import { bodyTooLarge } from './preconditions.ts';
-import type { ReadTurns } from './readTurns.ts';
+import { type ReadTurns, TINY_CHUNKS } from './readTurns.ts';
 
 /** The smallest buffer for a body whose length is not declared. */
 const MIN_BUFFER_BYTES = 4 * 1024;
-/** A chunked body is rejected if its chunks are smaller than this on average, once there are this many. */
-const TINY_CHUNKS = { bytes: 16, count: 4_096 } as const;
 
 /** The client disconnected before its body was complete: there is nobody to answer. */
 export class ClientDisconnected extends Error {}

@@ -5,7 +5,7 @@ import { LINGER_BYTES, LINGER_MS, RESPONSE_WRITE_MS, SMALL_BODY_BYTES } from '..
 import { http } from '../base/nodeHttp.ts';
 import type { Problem } from '../protocol/errors.ts';
 import type { Admission } from './admission.ts';
-import type { ReadTurns } from './readTurns.ts';
+import { type ReadTurns, TINY_CHUNKS } from './readTurns.ts';
 import type { HttpResponse } from './response.ts';
 
 /** What a connection needs of all connections (connections.ts). */
@@ -178,7 +178,8 @@ export class Connection {
 
   /** Counts input that nobody reads, and takes turns for it. */
   #discard(bytes: number, stream: IncomingMessage | Socket = this.socket): void {
-    this.#lingerBytes -= this.#all.turns.take(stream, bytes);
+    this.#all.turns.take(stream, bytes);
+    this.#lingerBytes -= bytes < TINY_CHUNKS.bytes ? LINGER_BYTES / TINY_CHUNKS.count : bytes;
     if (this.#lingerBytes < 0) this.socket.destroy();
   }
 

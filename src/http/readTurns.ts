@@ -4,8 +4,8 @@ import type { Readable } from 'node:stream';
 const READS_PER_TURN = 8;
 /** Bytes of a stream after which it is paused. */
 const PAUSE_BYTES = 64 * 1024;
-/** What a chunk of fewer bytes counts of what is discarded: a read of 64 KiB can hold 11,000, and Node makes objects for each. */
-const TINY = { bytes: 16, counts: 16 * 1024 } as const;
+/** A body is cut off if its chunks are smaller than this on average, or that many of those discarded are: Node makes objects for each. */
+export const TINY_CHUNKS = { bytes: 16, count: 4_096 } as const;
 
 /**
  * The paused streams of a server, which are resumed a few in each turn. Two hundred large bodies that arrive at the same time would
@@ -15,16 +15,14 @@ export class ReadTurns {
   readonly #paused = new Set<Readable>();
   readonly #taken = new WeakMap<Readable, number>();
 
-  /** Counts a chunk. Pauses its stream after PAUSE_BYTES, and resumes it in one of the next turns. @returns the bytes that the chunk counts. */
-  take(stream: Readable, bytes: number): number {
+  /** Counts a chunk. Pauses its stream after PAUSE_BYTES, and resumes it in one of the next turns. */
+  take(stream: Readable, bytes: number): void {
     const taken = (this.#taken.get(stream) ?? 0) + bytes;
     this.#taken.set(stream, taken % PAUSE_BYTES);
-    if (taken >= PAUSE_BYTES) {
-      stream.pause();
-      if (this.#paused.size === 0) setImmediate(() => this.#run());
-      this.#paused.add(stream);
-    }
-    return bytes < TINY.bytes ? TINY.counts : bytes;
+    if (taken < PAUSE_BYTES) return;
+    stream.pause();
+    if (this.#paused.size === 0) setImmediate(() => this.#run());
+    this.#paused.add(stream);
   }
 
   #run(): void {
