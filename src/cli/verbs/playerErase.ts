@@ -86,10 +86,10 @@ async function placesOf(data: DataDirectory): Promise<Place[]> {
   ]);
   const lastMs = lastBackupMs(data);
   if (backups.size === 0 && lastMs !== undefined) backups.add(`a backup of ${isoTime(lastMs)}`);
-  const report = readReport(runDirectory(process.env, data.path));
+  const report = readReport(runDirectory(settings, data.path));
   const shown = url === undefined ? report?.url : shownUrl(url);
   const shipped = settings.COURTD_SHIP_PLAYERS === 'pseudonym' || shown === undefined ? [] : [shown];
-  const copy = copyDir ?? readCopyReport(process.env, data.path)?.place;
+  const copy = copyDir ?? readCopyReport(settings, data.path)?.place;
   return [
     ...[...backups].map((place) => ({ kind: 'backup' as const, place })),
     ...(copy === undefined ? [] : [{ kind: 'copy' as const, place: copy }]),

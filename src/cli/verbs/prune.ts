@@ -72,9 +72,9 @@ async function prune(options: PruneOptions): Promise<void> {
   const beforeMs = olderThan ?? nowMs;
   if (!options.dryRun) await assertDaemonRuns(options.data);
   const only = { ...(type !== undefined && { type }), ...(session !== undefined && { session }) };
-  const env = { ...(await serviceOf(options.data)).settings, ...process.env };
+  const { settings } = await serviceOf(options.data);
   const { which, counted: dry } = await withDatabase(options, async (db) => {
-    const which = { beforeMs, nowMs, ...only, ...holdIn(options.data, db, env) };
+    const which = { beforeMs, nowMs, ...only, ...holdIn(options.data, db, settings) };
     if (!options.dryRun) {
       if (!options.yes) await confirm(db, which);
       return { which };
