@@ -105,9 +105,9 @@ class LogWriter {
     db.exec(`
       DELETE FROM event WHERE seq NOT IN (SELECT seq FROM key);
       DELETE FROM session WHERE id NOT IN (SELECT session FROM event);
+      -- The restore counts what is left.
       UPDATE session SET events = 0, first_ns = NULL, first_eot = NULL, last_ns = NULL, last_eot = NULL;
       UPDATE flushed SET counted_up_to = 0`);
     db.prepare('UPDATE pruned SET up_to_seq = ?').run(this.#first - 1);
-    completeKeys(db);
   }
 }
