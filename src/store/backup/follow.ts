@@ -100,7 +100,7 @@ export class CopyFollower {
       }
     } catch (error) {
       // Another disk may come now, of which nothing has been compared.
-      [this.#compared, this.#comparedAt, this.#total, this.#isSettled] = [undefined, -Infinity, -1, false];
+      [this.#compared, this.#comparedAt, this.#total] = [undefined, -Infinity, -1];
       throw error;
     }
     if (this.#isSettled) this.#seen = look();
@@ -161,7 +161,7 @@ export class CopyFollower {
   }
 
   #look(copy: Database.Database): Have {
-    // Whoever made the file may have put anything there.
+    // Anybody may have made the file, with anything in it.
     const epochs = `SELECT substr(name, 1, 100) AS name, shipped_seq AS shippedSeq FROM epoch ORDER BY id DESC LIMIT 99`;
     const next = `SELECT seq, ${LOOK} FROM event WHERE seq > ? ORDER BY seq LIMIT ${STEP.events}`;
     return {
