@@ -23,7 +23,7 @@ const HEAD = `# The settings of courtd, each with its default. To change one, re
 #   sudo systemctl stop courtd.service && sudo systemctl restart courtd.socket && sudo systemctl start courtd.service
 `;
 
-/** The variables of systemd/courtd-backup.service, which reads them anew every night. */
+/** The variables of systemd/courtd-backup.service, which reads them again every night. */
 const BACKUP = `
 # The nightly backup, off until this names a directory that the user courtd may write to, such as /var/backups/courtd. One on
 # another disk, below /mnt, /media or /srv, is better: it survives the disk of the box.

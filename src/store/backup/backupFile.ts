@@ -26,7 +26,7 @@ export class BackupFile {
       this.#parts.push({ companion: '', fd });
       refuseForeign(file, fd);
       for (const companion of COMPANIONS.filter((one) => hasContent(file + one))) {
-        // No symbolic link: whoever may write beside the backup could make root copy any file.
+        // No symbolic link: a user who may write there could make root copy any file.
         this.#parts.push({ companion, fd: openCarefully(file + companion, O_RDONLY) });
       }
     } catch (error) {

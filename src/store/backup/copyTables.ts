@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
 
-/** The tables beside the events are small: they are compared whole, and only rows that differ are written. */
+/** All tables but that of the events are small: they are compared whole, and only rows that differ are written. */
 
 type Value = string | number | bigint | Buffer | null;
 export type Row = readonly Value[];

@@ -7,7 +7,7 @@ import { failureKind } from '../sqlite/errors.ts';
 import type { WalState } from '../wal/checkpointer.ts';
 
 /** Rows that a transaction changes, and the pause after it: while requests come, and while none do. */
-const BESIDE = { rows: 50, pauseMs: 25 } as const;
+const SERVING = { rows: 50, pauseMs: 25 } as const;
 const ALONE = { rows: 1_000, pauseMs: 1 } as const;
 /** Attempts at one transaction, and the pause between two: on a locked database, and on a full disk. */
 const BUSY = { attempts: 1_000, pauseMs: 5 } as const;
@@ -56,7 +56,7 @@ export type StepProgress = (doing: 'events' | 'reader', count: number) => void;
 /** A transaction, which may be repeated; undefined after a read that found nothing to change. */
 export type Step = (() => void) | undefined;
 
-/** Runs the short transactions of a prune or an erasure beside ingest: with pauses, behind long readers, and on a full disk. */
+/** Runs the short transactions of a prune or an erasure while events come in: with pauses, behind long readers, and on a full disk. */
 export class Steps {
   readonly #context: StepContext;
   readonly #db: Database;
@@ -75,7 +75,7 @@ export class Steps {
   readonly rows = () => this.#pace.rows;
 
   get #pace() {
-    return this.#writer.isServing ? BESIDE : ALONE;
+    return this.#writer.isServing ? SERVING : ALONE;
   }
 
   /**
@@ -93,7 +93,7 @@ export class Steps {
     }
   }
 
-  /** On a full disk, returns free pages to the file system until the reserve is whole again, with as much room beside it. */
+  /** On a full disk, returns free pages to the file system until the reserve is whole again, with as much room again. */
   async giveBack(least = 1): Promise<void> {
     const freePages = () => this.#db.pragma('freelist_count', { simple: true }) as number;
     if (!this.#isDiskFull || freePages() < least) return;

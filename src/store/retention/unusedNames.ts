@@ -6,7 +6,7 @@ import type { Step } from './steps.ts';
 const ORIGINS_KEPT = 500;
 /** Events that one query looks at: half a millisecond. */
 const LOOK_ROWS = 2_000;
-/** Keys that a step passes by: those of a session lie side by side. Fewer would never end beside cameras that add keys as fast. */
+/** Keys that a step passes by: those of a session lie side by side. Fewer would never end while cameras add keys as fast. */
 const STEP_KEYS = 1_000;
 
 /**
