@@ -50,11 +50,12 @@ export function check(directory: DataDirectory, model: Model, shipped: Shipped, 
 /** Reads all that is stored, as an export does while the daemon runs. */
 export function look(directory: DataDirectory, model: Model): void {
   const events = readStored(directory.file('database'), model, true);
+  if (events === undefined) return;
   model.seen(events.map((arrival) => ({ sent: sentOf(arrival), arrival })));
 }
 
-/** @returns the events of a database. @throws unless a call that was to fail has been one of these. */
-export function readStored(file: string, model: Model, readonly: boolean): Arrival[] {
+/** @returns the events of a database; undefined where a call that was to fail has been one of these. */
+export function readStored(file: string, model: Model, readonly: boolean): Arrival[] | undefined {
   let db: Database.Database | undefined;
   try {
     db = new TrackedDatabase(file, { readonly });
@@ -63,7 +64,7 @@ export function readStored(file: string, model: Model, readonly: boolean): Arriv
     return events;
   } catch (error) {
     if (!['busy', 'full', 'fatal'].includes(failureKind(error))) throw error;
-    return [];
+    return undefined;
   } finally {
     db?.close();
   }

@@ -74,7 +74,7 @@ export class Copy {
 
   /** Once it is current: it has what the box has, and nobody who was erased. @param all seqs of the box. */
   check(_epochs: readonly Epoch[], seqs: readonly number[], all: readonly number[]): void {
-    const copied = readStored(this.#file, this.#model, false);
+    const copied = readStored(this.#file, this.#model, false) ?? [];
     for (const arrival of copied) {
       const sent = sentOf(arrival);
       this.#model.shipped(arrival, sent);
@@ -92,7 +92,7 @@ export class Copy {
     if (this.#disk.isDead) return;
     if (this.known?.epoch !== epoch) this.#certain.clear();
     this.known = { epoch, shipped_seq: seq };
-    for (const arrival of readStored(directory.file('database'), this.#model, true))
+    for (const arrival of readStored(directory.file('database'), this.#model, true) ?? [])
       if (arrival.seq <= seq) this.#certain.add(sentOf(arrival).key);
   }
 
@@ -101,7 +101,7 @@ export class Copy {
     try {
       const ledger = new ErasedPlayers(readErasures(db));
       const possible: Lost['possible'] = new Map();
-      for (const arrival of readStored(this.#file, this.#model, false)) {
+      for (const arrival of readStored(this.#file, this.#model, false) ?? []) {
         const sent = sentOf(arrival);
         this.#model.shipped(arrival, sent);
         possible.set(sent.key, [{ sent, seq: arrival.seq, receivedMs: arrival.receivedMs }]);
