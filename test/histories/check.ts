@@ -50,8 +50,7 @@ export function check(directory: DataDirectory, model: Model, shipped: Shipped, 
 /** Reads all that is stored, as an export does while the daemon runs. */
 export function look(directory: DataDirectory, model: Model): void {
   const events = readStored(directory.file('database'), model, true);
-  if (events === undefined) return;
-  model.seen(events.map((arrival) => ({ sent: sentOf(arrival), arrival })));
+  if (events) model.seen(events.map((arrival) => ({ sent: sentOf(arrival), arrival })));
 }
 
 /** @returns the events of a database; undefined where a call that was to fail has been one of these. */
