@@ -4,7 +4,7 @@ import { isIPv6 } from 'node:net';
 import path from 'node:path';
 import type { DataDirectory } from '../src/base/dataDirectory.ts';
 import { TOKEN_GRACE_S } from '../src/base/limits.ts';
-import { becomeOwner } from '../src/base/processIdentity.ts';
+import { becomeOwner } from '../src/base/owner.ts';
 import { loadVerbs, makeProgram, runProgram } from '../src/cli/program.ts';
 import type { ServeOptions } from '../src/cli/verbs/daemon.ts';
 import { serve } from '../src/cli/verbs/runDaemon.ts';

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { fsync } from './atomicFile.ts';
+import { inheritOwner } from './owner.ts';
 import { createPrivateIfMissing, openCarefully } from './privateFile.ts';
 
 /** The files that courtd opens by name. Others, such as an export that root has written, need not be accessible. */
@@ -148,6 +149,9 @@ function makeDirectory(directory: string): void {
   const parent = path.dirname(directory);
   if (!fs.existsSync(parent)) makeDirectory(parent);
   fs.mkdirSync(directory);
+  const fd = fs.openSync(directory, 'r');
+  inheritOwner(fd, directory);
+  fs.closeSync(fd);
   // Otherwise a power failure may remove the directory, with everything that was synced in it.
   fsync(parent);
 }

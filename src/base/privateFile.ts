@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import { inheritOwner } from './owner.ts';
 
 /** Read and write for owner and group, nothing for others: the database holds what cameras sent, and hashes of tokens. */
 const FILE_MODE = 0o660;
@@ -20,6 +21,7 @@ export function openCarefully(file: string, flags: number): number {
 export function createPrivate(file: string): void {
   const fd = fs.openSync(file, 'wx', FILE_MODE);
   try {
+    inheritOwner(fd, file);
     fs.fchmodSync(fd, FILE_MODE);
   } finally {
     fs.closeSync(fd);

@@ -1,6 +1,5 @@
 import fs from 'node:fs';
 import { OperatorError, reasonOf } from './operatorError.ts';
-import { asCaller } from './processIdentity.ts';
 
 /**
  * A file that may be replaced while it is in use, such as credentials: read again for each connection. An empty file counts as none,
@@ -33,7 +32,7 @@ export class SecretFile {
 
   #fresh(): Buffer | undefined {
     if (this.#file === undefined) return undefined;
-    const content = asCaller(() => fs.readFileSync(this.#file!));
+    const content = fs.readFileSync(this.#file);
     return content.toString('latin1').trim() === '' ? undefined : content;
   }
 }

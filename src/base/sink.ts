@@ -1,5 +1,4 @@
 import { explainWriteErrors } from './atomicFile.ts';
-import { asCaller } from './processIdentity.ts';
 
 /** The destination of long output, such as an export. */
 export interface Sink {
@@ -10,7 +9,7 @@ export interface Sink {
   readonly replaces?: boolean;
 }
 
-/** Runs `work` as the user who called courtd. @throws {OperatorError} for every failure: why `file` cannot be written. */
+/** Runs `work`. @throws {OperatorError} for every failure: why `file` cannot be written. */
 export function operatorErrors<Result>(file: string, work: () => Result): Result {
-  return explainWriteErrors(file, () => asCaller(work), ' with -o');
+  return explainWriteErrors(file, work, ' with -o');
 }

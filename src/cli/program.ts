@@ -1,11 +1,9 @@
 import { Command, CommanderError } from 'commander';
 import { DataDirectory } from '../base/dataDirectory.ts';
 import { OperatorError, UsageError } from '../base/operatorError.ts';
-import { isActing } from '../base/processIdentity.ts';
 import { courtdVersion } from '../base/version.ts';
 import { visibleLines } from '../base/visibleText.ts';
 import { dropEmptyVariables, warnOfUnknownVariables } from './options/environmentVariables.ts';
-import { takeIdentity } from './options/identity.ts';
 import { notEmpty, option } from './options/optionParsers.ts';
 import { endQuietlyOnBrokenPipe, say } from './terminal/output.ts';
 
@@ -100,9 +98,8 @@ export function makeProgram(): Command {
     .helpCommand('help [command]', 'show the help of a command')
     .exitOverride()
     // To every command that writes a file, `-o -` is what it is without -o: standard output.
-    .hook('preAction', (program, command) => {
+    .hook('preAction', (_program, command) => {
       if (command.getOptionValue('output') === '-') command.setOptionValue('output', undefined);
-      return takeIdentity(program, command);
     });
   for (const [group, verbs] of Object.entries(VERBS)) {
     for (const [name, [summary, load]] of Object.entries(verbs)) {
@@ -158,13 +155,7 @@ function report(error: unknown): number {
     say(`courtd: ${error.message}`);
     return error instanceof UsageError ? 2 : 1;
   }
-  const { code, message = error } = error as Partial<NodeJS.ErrnoException>;
-  if (isActing() && /^(?:ERR_)?MODULE_NOT_FOUND$/.test(code ?? '')) {
-    say(
-      `courtd: root works as the owner of the data directory, user ${process.geteuid?.()}, who cannot read this program. Install it where everyone may read it, such as /opt.`,
-    );
-    return 1;
-  }
+  const { message = error } = error as Partial<Error>;
   say(`courtd: this is a bug in courtd, please report it: ${message}`);
   return 1;
 }

@@ -4,7 +4,6 @@ import fs from 'node:fs/promises';
 import net from 'node:net';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { OperatorError } from '../base/operatorError.ts';
-import { asCaller } from '../base/processIdentity.ts';
 import { cleanUpOnExit } from '../base/signals.ts';
 import { type DaemonListening, listening } from '../host/listening.ts';
 import { showUnit } from '../host/systemdUnits.ts';
@@ -163,7 +162,7 @@ async function backup({ settings: { COURTD_BACKUP_DIR: place }, data }: Box): Pr
     return warn('No nightly backup is made: COURTD_BACKUP_DIR is not set.', advice);
   }
   const [there, own] = await Promise.all(
-    [place, data.path].map((name) => asCaller(() => fs.stat(name)).catch(() => undefined)),
+    [place, data.path].map((name) => fs.stat(name).catch(() => undefined)),
   );
   if (there?.isDirectory() !== true) {
     return fail(

@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { asCaller } from '../base/processIdentity.ts';
 
 /** What a system program answered. */
 interface ToolAnswer {
@@ -12,7 +11,7 @@ interface ToolAnswer {
 const TOOL_MS = 5_000;
 const OUTPUT_BYTES = 16 * 1024 ** 2;
 
-/** Runs a system program, such as systemctl, as the user who called courtd; in English, for TOOL_MS at most. Never rejects. */
+/** Runs a system program, such as systemctl in English, for TOOL_MS at most. Never rejects. */
 export function askTool(program: string, ...args: readonly string[]): Promise<ToolAnswer> {
   return new Promise((resolve) => {
     const options = {
@@ -22,10 +21,8 @@ export function askTool(program: string, ...args: readonly string[]): Promise<To
       maxBuffer: OUTPUT_BYTES,
       encoding: 'utf8',
     } as const;
-    asCaller(() => {
-      const child = execFile(program, args, options, (_error, stdout, stderr) =>
-        resolve({ status: child.exitCode, stdout, stderr }),
-      );
-    });
+    const child = execFile(program, args, options, (_error, stdout, stderr) =>
+      resolve({ status: child.exitCode, stdout, stderr }),
+    );
   });
 }

@@ -1,7 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { DataDirectory } from '../base/dataDirectory.ts';
-import { asCaller } from '../base/processIdentity.ts';
 import { readVariables, showUnit, type UnitProperties } from './systemdUnits.ts';
 
 export const SERVICE = 'courtd.service';
@@ -30,7 +29,7 @@ function settingsOf(unit: UnitProperties): Record<string, string> {
   const own = (unit.Environment ?? '').match(/"[^"]*"|\S+/g) ?? [];
   const texts = filesOf(unit).map((file) => {
     try {
-      return asCaller(() => fs.readFileSync(file, 'utf8'));
+      return fs.readFileSync(file, 'utf8');
     } catch {
       // The unit goes on without it, too.
       return '';
@@ -55,7 +54,7 @@ export function given(variables = process.env): Record<string, string> {
 
 function realPath(name: string): string {
   try {
-    return asCaller(() => fs.realpathSync(name));
+    return fs.realpathSync(name);
   } catch {
     return path.resolve(name);
   }

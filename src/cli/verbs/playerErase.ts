@@ -1,7 +1,6 @@
 import fs from 'node:fs';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError, UsageError } from '../../base/operatorError.ts';
-import { asCaller } from '../../base/processIdentity.ts';
 import { counted, isoTime, NS_PER_MS } from '../../base/units.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { assertDaemonRuns, haveDone } from '../../control/workClient.ts';
@@ -99,7 +98,7 @@ async function placesOf(data: DataDirectory): Promise<Place[]> {
 
 function namesIn(folder: string): string[] {
   try {
-    return asCaller(() => fs.readdirSync(folder)).sort();
+    return fs.readdirSync(folder).sort();
   } catch {
     return [];
   }

@@ -44,7 +44,6 @@ interface RestoreOptions extends DataOption, JsonOption {
 
 /** The exit status is 1 if not all of what was there is restored: an event of the backup is damaged, or of what is salvaged. */
 async function restore(file: string, options: RestoreOptions, name = file): Promise<void> {
-  // It becomes the owner of the data directory, who may not read beside the backup.
   const sudo = process.getuid?.() === 0 ? 'sudo ' : '';
   const tell = options.json ? () => {} : say;
   const progress = new Progress();

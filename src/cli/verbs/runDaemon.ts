@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { SOURCES_WRITE_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import { becomeOwner } from '../../base/owner.ts';
 import { every } from '../../base/pause.ts';
 import { courtdVersion } from '../../base/version.ts';
 import { ControlServer } from '../../control/controlServer.ts';
@@ -29,7 +30,6 @@ import { withoutToken } from '../../store/refused/withoutToken.ts';
 import { freeBytesIn } from '../../store/retention/prune.ts';
 import { Store } from '../../store/store.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
-import { becomeOwnerOf } from '../options/identity.ts';
 import {
   boxStatus,
   type Daemon,
@@ -69,7 +69,7 @@ async function start(frame: Frame): Promise<number> {
   const certificate = startCertificate(frame, () => server);
   const socket = takeSocket();
   const addFirstToken = readFirstToken();
-  await becomeOwnerOf(options.data);
+  becomeOwner(options.data.path);
   notifier.starting();
   const watch = new StoreWatch();
   const rejected = makeRejected(frame);

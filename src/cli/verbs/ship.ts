@@ -10,7 +10,6 @@ import { type ShipSettings, shipSettings } from '../../fleet/ship/settings.ts';
 import { Shipper } from '../../fleet/ship/shipper.ts';
 import { beginEpoch, readEpochs } from '../../store/layout/epochs.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
-import { becomeOwnerOf } from '../options/identity.ts';
 import { printData, say } from '../terminal/output.ts';
 
 const HELP = `
@@ -61,10 +60,8 @@ async function shipToNats(
   signal: AbortSignal,
 ): Promise<ShipReport> {
   const { url, creds, ca, box, feed } = settings;
-  // Its files may be readable for root alone.
   const connector = new Connector({ url, creds, ca });
   if (feed === undefined) {
-    await becomeOwnerOf(data);
     // A box without a database is told so at once, and not by a process of its own again and again.
     await withDatabase({ data }, () => {});
   }
@@ -84,7 +81,6 @@ function tell({ state, url, error, shipped_seq }: ShipReport): void {
 
 /** `courtd ship --new-epoch`: prints the name of the epoch. */
 async function beginNewEpoch(data: DataOption['data']): Promise<void> {
-  await becomeOwnerOf(data);
   const report = readReport(runDirectory(process.env, data.path));
   await withDatabase({ data }, (db) => {
     db.transaction(() =>

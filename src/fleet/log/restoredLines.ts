@@ -1,7 +1,6 @@
 import { createPartial, partialNameOf, removeLeftovers, removePartial } from '../../base/atomicFile.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { asOwner } from '../../base/processIdentity.ts';
 import { cleanUpOnExit } from '../../base/signals.ts';
 import { databaseOfLog, type LoggedEvent } from '../../store/backup/databaseOfLog.ts';
 import { decodeLines, LineFault, splitLines } from './logLines.ts';
@@ -18,13 +17,10 @@ export async function withDatabaseOfLines(
   work: (file: string) => Promise<void>,
 ): Promise<void> {
   const target = directory.at(NAME);
-  const owned = <Made>(make: () => Made) => asOwner(directory.path, make);
-  const file = owned(() => {
-    directory.make();
-    removeLeftovers(directory.path, (name) => name === NAME);
-    return createPartial(target);
-  });
-  const cleanUp = () => owned(() => removePartial(partialNameOf(target)));
+  directory.make();
+  removeLeftovers(directory.path, (name) => name === NAME);
+  const file = createPartial(target);
+  const cleanUp = () => removePartial(partialNameOf(target));
   const cancelCleanup = cleanUpOnExit(cleanUp);
   try {
     await databaseOfLog(file, eventsOf(process.stdin));

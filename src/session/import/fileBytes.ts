@@ -3,7 +3,6 @@ import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import zlib from 'node:zlib';
 import { reasonOf } from '../../base/operatorError.ts';
-import { asCaller } from '../../base/processIdentity.ts';
 
 /** Each gives 16 MiB at the most when it is unpacked, and 64 KiB of a pipe 64 (RFC 1951: a thousandfold). */
 const READ_BYTES = 16 * 1024;
@@ -58,7 +57,7 @@ export async function* readUnpacked(file: string): AsyncGenerator<Buffer> {
 function openStream(file: string): AsyncIterable<Buffer> {
   // Destroyed once it has been read: then nothing keeps the process, and a second time there is nothing.
   if (file === STDIN) return process.stdin.destroyed ? Readable.from([]) : process.stdin;
-  return fs.createReadStream('', { fd: asCaller(() => fs.openSync(file, 'r')), highWaterMark: READ_BYTES });
+  return fs.createReadStream('', { fd: fs.openSync(file, 'r'), highWaterMark: READ_BYTES });
 }
 
 /** Gunzip, one piece after another, and never paused: what has been unpacked would be dropped with an error. */

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
@@ -19,16 +18,6 @@ let answer: CopyAnswer;
 try {
   const lastSeq = db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM event').pluck();
   const before = lastSeq.get()!;
-  // In rollback journal mode SQLite would look for a journal beside the database at every read and apply it,
-  // whoever put it there and whatever user this process has become by then. In WAL mode it opens nothing by
-  // name any more.
-  if (db.pragma('journal_mode', { simple: true }) !== 'wal') {
-    throw new Database.SqliteError('another file has replaced the database', 'SQLITE_BUSY');
-  }
-  // SQLite has opened all the files of the database: from here on the process may become the user that writes
-  // the copy.
-  parentPort!.postMessage('opened');
-  await once(parentPort!, 'message');
   db.prepare('VACUUM INTO ?').run(copy);
   const contents = verifyDatabase(copy);
   // Only a prune could have deleted the newest event meanwhile, and then it is missing from both.

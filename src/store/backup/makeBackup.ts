@@ -10,7 +10,6 @@ import {
 } from '../../base/atomicFile.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { actAsWriter, asCaller } from '../../base/processIdentity.ts';
 import { cleanUpOnExit } from '../../base/signals.ts';
 import { withDatabase } from '../open/withDatabase.ts';
 import { BACKUP_NAME, noteBackup } from './lastBackup.ts';
@@ -53,28 +52,18 @@ export function makeBackup(
   const copyAndNote = async (db: Database) => {
     // A database that was restored has none yet, and it is copied beside a writer.
     db.pragma('journal_mode = WAL');
-    const made = await asOwnerOf(directory ?? path.dirname(place), work);
+    const made = await work();
     noteBackup(data, Date.now(), path.resolve(directory ?? made.file));
     return made;
   };
   return withDatabase({ data }, copyAndNote);
 }
 
-/** Root writes as the owner of the directory `place`, which may differ from the owner of the database. */
-async function asOwnerOf<Result>(place: string, work: () => Promise<Result>): Promise<Result> {
-  const restoreUser = explainWriteErrors(place, () => actAsWriter(place));
-  try {
-    return await work();
-  } finally {
-    restoreUser();
-  }
-}
-
 async function copyTo(file: string, data: DataDirectory, copied: (bytes: number) => void): Promise<Copy> {
   const directory = path.dirname(file);
   const isOurs = (name: string) => name === path.basename(file) || BACKUP_NAME.test(name);
   explainWriteErrors(file, () => removeLeftovers(directory, isOurs));
-  const cancelCleanup = cleanUpOnExit(() => asCaller(() => removePartial(partialNameOf(file))));
+  const cancelCleanup = cleanUpOnExit(() => removePartial(partialNameOf(file)));
   try {
     return await copyDatabase(data.file('database'), file, copied);
   } finally {
@@ -88,7 +77,7 @@ async function copyTo(file: string, data: DataDirectory, copied: (bytes: number)
  * @throws {OperatorError} where it is neither.
  */
 function isDirectory(place: string): boolean {
-  const stat = explainWriteErrors(place, () => asCaller(() => fs.statSync(place, { throwIfNoEntry: false })));
+  const stat = explainWriteErrors(place, () => fs.statSync(place, { throwIfNoEntry: false }));
   if (stat?.isDirectory()) return true;
   if (place.endsWith('/')) {
     throw new OperatorError(`There is no directory ${place}: mount its disk, or create it.`);
@@ -109,8 +98,7 @@ function newName(directory: string): string {
 /** @throws {OperatorError} where the file is the database itself, or SQLite would take another one for part of it. */
 function refuseBadPlace(file: string, data: DataDirectory): void {
   const place = explainWriteErrors(file, () => fs.realpathSync(path.dirname(file)));
-  // The owner of that directory may not be allowed into the data directory.
-  const isBesideDatabase = place === asCaller(() => fs.realpathSync(data.path));
+  const isBesideDatabase = place === fs.realpathSync(data.path);
   if (isBesideDatabase && path.basename(file) === 'courtd.db') {
     throw new OperatorError(`${file} is the database itself: name another file.`);
   }

@@ -7,7 +7,6 @@ import Database from 'better-sqlite3';
 import { createPartial, publish, removePartial } from '../../base/atomicFile.ts';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
 import { openCarefully } from '../../base/privateFile.ts';
-import { actAsOwner } from '../../base/processIdentity.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import { workerFile } from '../sqlite/workerThread.ts';
 import type { Contents } from './verifyDatabase.ts';
@@ -73,20 +72,13 @@ async function copyInWorker(
 ): Promise<CopyAnswer> {
   // Closed only after the worker has closed its connection: closing it earlier would drop SQLite's locks.
   const fd = openCarefully(partial, fs.constants.O_RDWR);
-  // Root reads as the owner of the database, and writes as the user that it was before.
-  const resumeIdentity = actAsOwner(path.dirname(file));
   let isDone = false;
   const worker = new Worker(workerFile('backupWorker', import.meta.url), { workerData: [file, partial] });
   const answer = new Promise<CopyAnswer>((resolve, reject) => {
-    worker.on('message', (message: CopyAnswer | 'opened') => {
-      if (message !== 'opened') return resolve(message);
-      resumeIdentity();
-      worker.postMessage('write');
-    });
+    worker.once('message', resolve);
     worker.once('error', reject);
     worker.once('exit', () => reject(new Error('the backup worker ended without an answer')));
   }).finally(() => {
-    resumeIdentity();
     isDone = true;
   });
   try {

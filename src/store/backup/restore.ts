@@ -5,7 +5,6 @@ import { explainWriteErrors, fsync, publish, unusedName } from '../../base/atomi
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { becomeOwner } from '../../base/processIdentity.ts';
 import { enterDirectory } from '../directory/enterDirectory.ts';
 import { makeAside } from '../directory/makeAside.ts';
 import { forgetNewDatabase } from '../directory/newDatabase.ts';
@@ -67,11 +66,9 @@ export async function restoreDatabase(
   options: RestoreOptions = { salvages: false, salvaging: () => {}, replacing: () => {} },
 ): Promise<Restored> {
   const target = directory.file('database');
-  // As the calling user: root may read files that the owner of the data directory may not.
   const source = new BackupFile(file);
   try {
     if (source.isSame(target)) throw new OperatorError(`${file} is the database itself: name a backup.`);
-    becomeOwner(directory.path);
     enterDirectory(directory);
     return await makeAside(directory, async (partial) => {
       await source.copyTo(partial);

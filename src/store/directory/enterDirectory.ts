@@ -1,24 +1,15 @@
 import fs from 'node:fs';
 import { type DataDirectory, SETGID } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { isSharedByRoot } from '../../base/processIdentity.ts';
 
 /**
- * Call it before anything else in a data directory, and after root has become its owner (processIdentity.ts): nothing is
- * opened or created there that the daemon could not open, or that is a link elsewhere.
+ * Call it before anything else in a data directory: nothing is opened or created there that the daemon could not open, or that is
+ * a link elsewhere.
  * @throws {OperatorError} and the system's errors; nothing has been changed then.
  */
 export function enterDirectory(directory: DataDirectory): void {
   const stat = fs.statSync(directory.path, { throwIfNoEntry: false });
-  if (process.getuid?.() === 0 && stat !== undefined && isSharedByRoot(stat)) {
-    throw new OperatorError(
-      `${directory} belongs to root, and other users may write to it, so a symbolic link in it could make root write anywhere: give it to ` +
-        `the user that courtd runs as ("sudo chown courtd ${directory}"), or let nobody else write to it ("sudo chmod go-w ${directory}").`,
-    );
-  }
   if (stat?.isDirectory() !== true) return;
-  if (process.geteuid?.() === 0 && stat.uid !== 0)
-    throw new Error(`root has not become the owner of ${directory}`);
   refuseInaccessible(directory);
   refuseForeignGroup(directory, stat);
 }

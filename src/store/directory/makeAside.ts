@@ -2,7 +2,6 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { createPartial, partialNameOf, removeLeftovers, removePartial } from '../../base/atomicFile.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
-import { asOwner } from '../../base/processIdentity.ts';
 import { cleanUpOnExit } from '../../base/signals.ts';
 import { lockDirectory } from './directoryLock.ts';
 
@@ -17,24 +16,17 @@ export async function makeAside<Result>(
   make: (partial: string) => Promise<Result>,
 ): Promise<Result> {
   const target = directory.file('database');
-  const owned = <Made>(work: () => Made) => asOwner(directory.path, work);
-  const lock = owned(() => {
-    directory.make();
-    return lockDirectory(directory);
-  });
-  const cleanUp = () =>
-    owned(() => {
-      removePartial(partialNameOf(target));
-      // It would look like one of a database that was there.
-      if (!fs.existsSync(target)) fs.rmSync(lock.name, { force: true });
-    });
+  directory.make();
+  const lock = lockDirectory(directory);
+  const cleanUp = () => {
+    removePartial(partialNameOf(target));
+    // It would look like one of a database that was there.
+    if (!fs.existsSync(target)) fs.rmSync(lock.name, { force: true });
+  };
   const cancelCleanup = cleanUpOnExit(cleanUp);
   try {
-    const partial = owned(() => {
-      removeLeftovers(directory.path, (name) => name === path.basename(target));
-      return createPartial(target);
-    });
-    return await make(partial);
+    removeLeftovers(directory.path, (name) => name === path.basename(target));
+    return await make(createPartial(target));
   } finally {
     cancelCleanup();
     cleanUp();

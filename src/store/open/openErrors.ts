@@ -1,7 +1,6 @@
 import fs from 'node:fs';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { isActing } from '../../base/processIdentity.ts';
 import { filesBesideDatabase } from '../directory/newDatabase.ts';
 import { sqliteCode } from '../sqlite/errors.ts';
 
@@ -91,8 +90,7 @@ function permissionHint(denied: string, directory: DataDirectory): string {
   if (denied !== directory.path) {
     return `give it the owner and group of its directory ("sudo chown --reference=${directory} ${denied} && sudo chmod 660 ${denied}")`;
   }
-  if (!isActing()) return 'use sudo, or join the group that owns it';
-  return `root works there as its owner, user ${process.geteuid?.()}, who needs access to it and to every directory above it`;
+  return 'use sudo, or join the group that owns it';
 }
 
 type Sentence = (directory: DataDirectory, code: string, denied: string) => string;
