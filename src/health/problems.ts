@@ -1,7 +1,6 @@
 import { bytesFor, counted, isoTime, span } from '../base/units.ts';
 import { shellWord } from '../base/visibleText.ts';
 import type { ProblemCode as ErrorCode } from '../protocol/errors.ts';
-import type { PruneSuggestion } from '../store/read/pruneSuggestion.ts';
 import type { QuietVenue } from '../telemetry/sourceTable.ts';
 import type { StatusProblem } from './finding.ts';
 import { THRESHOLDS } from './thresholds.ts';
@@ -25,8 +24,8 @@ interface Camera {
 export interface Room {
   /** Where the file system of the data directory is mounted. */
   readonly mount: string;
-  /** Undefined if no prune frees a part worth it. */
-  readonly suggestion: PruneSuggestion | undefined;
+  /** The age of the oldest event; undefined if it is not known. */
+  readonly oldestDays: number | undefined;
   /** Of the database file. */
   readonly bytes: number;
   /** Of earlier databases in the data directory. */
@@ -239,15 +238,15 @@ export function isSoon(days: number | null): days is number {
 /** Deleting less than that makes no room on a disk that is full. */
 const ROOM_BYTES = 64 * 1024 ** 2;
 
-/** @returns what to do about a full disk: what would free how much. @param room undefined if nobody has looked. */
+/** @returns what to do about a full disk. @param room undefined if nobody has looked. */
 export function roomAdvice(room: Room | undefined): string {
   if (room === undefined) return 'Run "courtd status" to see what would make room.';
-  const { mount, suggestion, bytes, previousBytes } = room;
+  const { mount, oldestDays = 0, bytes, previousBytes } = room;
   const old = `Delete the earlier databases (courtd.db.replaced-* in the data directory, ${bytesFor(previousBytes)}) if you no longer need them. `;
   const prune =
-    suggestion === undefined
-      ? 'All events are of the last day, so no prune makes room: use a larger disk.'
-      : `Run "sudo courtd prune --older-than ${suggestion.olderThan}": it frees about ${bytesFor(suggestion.bytes)}.`;
+    oldestDays < 2
+      ? 'All events are of the last two days: use a larger disk.'
+      : `The oldest event is ${oldestDays} days old: run "sudo courtd prune --older-than ${Math.floor(oldestDays / 2)}d".`;
   const other = `The events take only ${bytesFor(bytes)}: run "sudo du -xh ${shellWord(mount)} | sort -h | tail" to see what fills this disk.`;
   return (previousBytes < ROOM_BYTES ? '' : old) + (bytes < ROOM_BYTES ? other : prune);
 }

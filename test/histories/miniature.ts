@@ -35,7 +35,6 @@ export const MINIATURE: readonly Change[] = [
   { file: 'store/retention/steps.ts', from: 'rows: 50,', to: 'rows: 3,' },
   { file: 'store/retention/steps.ts', from: 'rows: 1_000,', to: 'rows: 5,' },
   { file: 'store/retention/unusedNames.ts', from: 'STEP_KEYS = 1_000', to: 'STEP_KEYS = 3' },
-  { file: 'store/read/sessionBounds.ts', from: 'READ_KEYS = 250', to: 'READ_KEYS = 3' },
   { file: 'store/retention/expiredEvents.ts', from: 'LOOK_ROWS = 1_000', to: 'LOOK_ROWS = 20' },
   { file: 'fleet/log/chunk.ts', from: 'events: 500, bytes', to: 'events: 9, bytes' },
   { file: 'store/backup/follow.ts', from: 'STEP = { events: 2_000', to: 'STEP = { events: 5' },

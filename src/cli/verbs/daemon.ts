@@ -21,8 +21,8 @@ import type { CourtServer } from '../../http/server.ts';
 import { METRICS_PATH } from '../../metrics/metrics.ts';
 import { mayName, naming } from '../../protocol/playerRedaction.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
-import { oldestReceipt } from '../../store/read/pruneSuggestion.ts';
 import { readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
+import { oldestReceipt } from '../../store/read/storeSummary.ts';
 import type { RefusedRequests } from '../../store/refused/refusedRequests.ts';
 import { isOfAll, type PruneSelection } from '../../store/retention/expiredEvents.ts';
 import { type Keep, NightlyRetention } from '../../store/retention/nightlyRetention.ts';
@@ -186,7 +186,7 @@ export async function boxStatus(
     isDamaged: watch.damageReports > 0,
     unreachedMs: watch.unreachedMs,
     minFreeBytes: minFree,
-    store: store.look((db) => readStoreFacts(data, db, minFree)),
+    store: store.look((db) => readStoreFacts(data, db)),
     ...{ copy: undefined, ship: undefined, ...elsewhereOf(store, options) },
   };
   return { ...about, venue, status: makeStatus(facts, Date.now()) };
