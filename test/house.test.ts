@@ -254,7 +254,7 @@ const CEILINGS = [
   { part: 'src', ceiling: 28_592, final: 22_000 },
   { part: 'base protocol', ceiling: 3_246, final: 2_400 },
   { part: 'store', ceiling: 9_205, final: 5_300 },
-  { part: 'http host', ceiling: 2_181, final: 1_850 },
+  { part: 'http host', ceiling: 2_173, final: 1_850 },
   { part: 'health telemetry control metrics', ceiling: 3_374, final: 2_500 },
   { part: 'cli', ceiling: 4_021, final: 3_500 },
   { part: 'session', ceiling: 2_724, final: 2_400 },

@@ -20,6 +20,8 @@ export const DAMAGE_LOG_MS = 60_000;
  * in LARGE_BODY_MS (../../http/ingestHandler.ts): ../../ARCHITECTURE.md#group-commit has what that gains.
  */
 const GROUP_EVENTS = 4_000;
+/** Characters of a payload that count as another event: of a duplicate they are read and compared inside of the transaction. */
+const EVENT_CHARS = 1_024;
 /** Cameras that play send several times a second. */
 const SERVING_MS = 1_000;
 /** Without a request for so long, work that can wait has its turn. */
@@ -290,7 +292,7 @@ export class GroupCommit {
     let events = 0;
     let end = 0;
     while (end < this.#queue.length && (end === 0 || events < this.#groupEvents)) {
-      events += this.#queue[end]!.events.length;
+      for (const { payload } of this.#queue[end]!.events) events += 1 + Math.floor(payload.length / EVENT_CHARS);
       end++;
     }
     return this.#queue.splice(0, end);
