@@ -5,10 +5,9 @@ import net from 'node:net';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import { cleanUpOnExit } from '../base/signals.ts';
-import { type DaemonListening, listening } from '../host/listening.ts';
-import { showUnit } from '../host/systemdUnits.ts';
+import { type DaemonListening, isLoopback, listening } from '../host/cameraAddresses.ts';
+import { type Service, serviceOf } from '../host/serviceSettings.ts';
 import { askTool } from '../host/systemTool.ts';
-import { filesOf, SERVICE, type Service, serviceOf } from '../host/unitSettings.ts';
 import { type CheckResult, type Finding, fail, ok, warn } from './finding.ts';
 
 /** `courtd check`: what only a look can find. It repeats nothing that `courtd status` reports. */
@@ -20,7 +19,7 @@ export interface Variables {
   faultOf(name: string, value: string): string | undefined;
 }
 
-export interface Box extends Pick<Service, 'unit' | 'settings'> {
+export interface Box extends Service {
   readonly data: DataDirectory;
   readonly variables: Variables;
   /** Where the settings come from, for a sentence. */
@@ -31,7 +30,6 @@ export interface Box extends Pick<Service, 'unit' | 'settings'> {
 
 type Look = (box: Box) => Finding | Promise<Finding>;
 
-const LOOK_MS = 30_000;
 const KNOCK_MS = 5_000;
 /** A slow disk is measured with fewer syncs. */
 const SYNCS = { most: 9, ms: 3_000 } as const;
@@ -43,14 +41,15 @@ const SYNC_BYTES = 4_096;
 const LOOKS: Readonly<Record<string, Look>> = { settings, clock, timer, backup, port, sync };
 
 /** @param daemon what it reports of itself. */
-export async function boxOf(
-  data: DataDirectory,
-  variables: Variables,
-  daemon?: DaemonListening,
-): Promise<Box> {
-  const { unit, settings } = await serviceOf(data);
-  const settingsFrom = unit ? filesOf(unit).join(', ') || SERVICE : "this command's environment";
-  return { data, variables, unit, settings, settingsFrom, daemon };
+export function boxOf(data: DataDirectory, variables: Variables, daemon?: DaemonListening): Box {
+  const service = serviceOf(data);
+  return {
+    ...service,
+    data,
+    variables,
+    settingsFrom: service.settingsFile ?? "this command's environment",
+    daemon,
+  };
 }
 
 /** Runs every look, one after another, whatever becomes of those before. */
@@ -61,25 +60,15 @@ export async function runChecks(box: Box): Promise<CheckResult[]> {
   return results;
 }
 
-/** @param mostMs a disk that hangs is not waited for any longer. @returns a failure as a finding. */
-export async function attempt(look: () => Finding | Promise<Finding>, mostMs = LOOK_MS): Promise<Finding> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<Finding>((resolve) => {
-    const hangs = fail(
-      `It took longer than ${mostMs / 1_000} s.`,
-      'Look for a disk that hangs: "sudo dmesg".',
-    );
-    timer = setTimeout(() => resolve(hangs), mostMs);
-  });
+/** @returns a failure as a finding. */
+export async function attempt(look: () => Finding | Promise<Finding>): Promise<Finding> {
   try {
-    return await Promise.race([look(), late]);
+    return await look();
   } catch (error) {
     const { message, code = '' } = error as NodeJS.ErrnoException;
     if (!(error instanceof OperatorError) && code === '') throw error;
     const isClosed = ['EACCES', 'EPERM'].includes(code);
     return fail(message, isClosed ? 'Use sudo.' : 'Solve that, and run "courtd check" again.');
-  } finally {
-    clearTimeout(timer);
   }
 }
 
@@ -99,7 +88,7 @@ export function together(faults: readonly (Finding | undefined)[], otherwise: Fi
   };
 }
 
-function settings({ variables, settings, settingsFrom, unit }: Box): Finding {
+function settings({ variables, settings, settingsFrom, settingsFile }: Box): Finding {
   const restart = 'then "sudo systemctl restart courtd"';
   const names = Object.keys(settings).sort();
   const faults = names.map((name) => {
@@ -111,7 +100,7 @@ function settings({ variables, settings, settingsFrom, unit }: Box): Finding {
     if (wrong !== undefined) {
       return fail(`${name} has a wrong value (${settingsFrom}).`, `${wrong} Correct it, ${restart}.`);
     }
-    if (unit === undefined || !['COURTD_HOST', 'COURTD_PORT'].includes(name)) return undefined;
+    if (settingsFile === undefined || !['COURTD_HOST', 'COURTD_PORT'].includes(name)) return undefined;
     const advice = `Remove ${name}, and move the port with "sudo systemctl edit courtd.socket".`;
     return warn(`${name} is not used: under systemd courtd.socket holds the port.`, advice);
   });
@@ -140,20 +129,17 @@ async function clock(): Promise<Finding> {
   );
 }
 
-async function timer({ unit }: Box): Promise<Finding> {
-  if (unit === undefined) {
+async function timer({ settingsFile }: Box): Promise<Finding> {
+  if (settingsFile === undefined) {
     return warn(
       'courtd.service does not serve this data directory, so no timer makes backups.',
       'Run "courtd backup DIR" every night.',
     );
   }
   const name = 'courtd-backup.timer';
-  const { ActiveState, UnitFileState } = (await showUnit(name, ['ActiveState', 'UnitFileState'])) ?? {};
-  if (ActiveState === 'active' && UnitFileState === 'enabled') return ok(`${name} is active.`);
-  return warn(
-    `${name} is ${ActiveState ?? 'not installed'} and ${UnitFileState || 'not enabled'}.`,
-    `"sudo systemctl enable --now ${name}".`,
-  );
+  const { status } = await askTool('systemctl', 'is-active', '--quiet', name);
+  if (status === 0) return ok(`${name} is active.`);
+  return warn(`${name} is not active.`, `"sudo systemctl enable --now ${name}".`);
 }
 
 async function backup({ settings: { COURTD_BACKUP_DIR: place }, data }: Box): Promise<Finding> {
@@ -179,7 +165,7 @@ async function backup({ settings: { COURTD_BACKUP_DIR: place }, data }: Box): Pr
 
 /** Connects and ends without a request, which the daemon would count as one that it rejected. */
 async function port(box: Box): Promise<Finding> {
-  const { host, port, isTls } = await listening(box, box.daemon);
+  const { host, port, isTls } = listening(box, box.daemon);
   const to = host === '' || host === '*' || host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   const place = `${net.isIPv6(to) ? `[${to}]` : to}:${port}`;
   if (box.daemon === undefined) {
@@ -195,6 +181,7 @@ async function port(box: Box): Promise<Finding> {
     return fail(`${place} does not answer from here: ${(error as Error).message}.`, advice);
   }
   if (isTls) return ok(`${place} answers from here, over TLS.`);
+  if (isLoopback(host)) return ok(`${place} answers from here, and from no other machine.`);
   return warn(
     `${place} answers from here, without TLS: everybody on this network can read the token.`,
     'Set COURTD_TLS_CERT and COURTD_TLS_KEY, or keep other devices out of the network of the cameras.',

@@ -13,7 +13,6 @@ interface Progress {
   clear(): void;
 }
 
-const UNBOUNDED_MS = 2 ** 31 - 1;
 const RESTORE = problem('damage').advice;
 
 const FAULTS: readonly (readonly [keyof Consistency, (count: number) => string])[] = [
@@ -50,7 +49,7 @@ export async function checkDatabase(data: DataDirectory, progress: Progress): Pr
     });
   yieldToIngest();
   try {
-    return { name: 'database', ...(await attempt(look, UNBOUNDED_MS)) };
+    return { name: 'database', ...(await attempt(look)) };
   } finally {
     progress.clear();
   }

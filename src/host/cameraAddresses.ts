@@ -2,9 +2,25 @@ import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import type { DataDirectory } from '../base/dataDirectory.ts';
-import { type DaemonListening, type Listening, listening } from './listening.ts';
+import { PORT } from '../base/limits.ts';
+import { given, type Service, serviceOf } from './serviceSettings.ts';
 import { fingerprintOf } from './tlsCertificate.ts';
-import { given, serviceOf } from './unitSettings.ts';
+
+/** Where cameras are served. */
+interface Listening {
+  /** As courtd was told, such as `0.0.0.0`. */
+  readonly host: string;
+  readonly port: number;
+  readonly isTls: boolean;
+}
+
+/** What a daemon says of itself. */
+export interface DaemonListening {
+  /** Address and port. */
+  readonly listening: string;
+  readonly tls: boolean;
+  readonly certificate: { readonly sha256: string } | null;
+}
 
 /** Where cameras send to, as far as this box knows: a proxy or another name in front of it, it does not. */
 export interface CameraAddresses {
@@ -17,24 +33,30 @@ export interface CameraAddresses {
   readonly fingerprint: string | undefined;
 }
 
-/** What a daemon says of itself. */
-type DaemonAddress = DaemonListening & { readonly certificate: { readonly sha256: string } | null };
+/** The daemon knows best; if it does not answer, its settings say where it would listen. Under systemd that is courtd.socket's port. */
+export function listening({ settingsFile, settings }: Service, daemon?: DaemonListening): Listening {
+  const told = /^\[?(.*?)\]?:(\d+)$/.exec(daemon?.listening ?? '');
+  if (daemon !== undefined && told !== null)
+    return { host: told[1]!, port: Number(told[2]), isTls: daemon.tls };
+  const isTls = settings.COURTD_TLS_CERT !== undefined;
+  const port = Number(settings.COURTD_PORT ?? PORT);
+  if (settingsFile !== undefined || !(port >= 0 && port < 65_536)) return { host: '', port: PORT, isTls };
+  return { host: settings.COURTD_HOST ?? '', port, isTls };
+}
+
+/** @returns whether nothing but an address is listened on that no other machine reaches. */
+export function isLoopback(host: string): boolean {
+  return /^(127\.|::1$|localhost$)/.test(host);
+}
 
 /** @param daemon if there is none, the settings say where it will listen. Never throws. */
-export async function cameraAddresses(
-  data: DataDirectory,
-  daemon: DaemonAddress | undefined,
-): Promise<CameraAddresses> {
-  const service = await serviceOf(data);
-  const box = { unit: service.unit, settings: { ...service.settings, ...given() } };
-  const at = await listening(box, daemon);
-  const { isTls } = at;
-  const file = isTls ? box.settings.COURTD_TLS_CERT : undefined;
-  return {
-    ...urlsOf(at),
-    isTls,
-    fingerprint: daemon?.certificate?.sha256 ?? (file && fingerprintOfFile(file)),
-  };
+export function cameraAddresses(data: DataDirectory, daemon: DaemonListening | undefined): CameraAddresses {
+  const service = serviceOf(data);
+  const settings = { ...service.settings, ...given() };
+  const at = listening({ ...service, settings }, daemon);
+  const file = at.isTls ? settings.COURTD_TLS_CERT : undefined;
+  const fingerprint = daemon?.certificate?.sha256 ?? (file && fingerprintOfFile(file));
+  return { ...urlsOf(at), isTls: at.isTls, fingerprint };
 }
 
 function urlsOf({ host, port, isTls }: Listening): Pick<CameraAddresses, 'urls' | 'isLocal'> {
@@ -42,8 +64,7 @@ function urlsOf({ host, port, isTls }: Listening): Pick<CameraAddresses, 'urls' 
   const url = (name: string) => `http${isTls ? 's' : ''}://${net.isIPv6(name) ? `[${name}]` : name}:${port}`;
   const isAny = ['0.0.0.0', '::', '*', ''].includes(host);
   const own = isAny ? ownAddresses(host === '0.0.0.0') : [host];
-  const isLocal = own.length === 0 || own.every((name) => /^(127\.|::1$|localhost$)/.test(name));
-  return { urls: (own.length === 0 ? ['127.0.0.1'] : own).map(url), isLocal };
+  return { urls: (own.length === 0 ? ['127.0.0.1'] : own).map(url), isLocal: own.every(isLoopback) };
 }
 
 /** @returns the addresses that other machines may know this one by. */

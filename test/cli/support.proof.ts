@@ -33,7 +33,7 @@ t.test('a file for support: no token that ever was, no payload, no key', async (
   t.strictSame(statuses, [202, 202, 400, 400, 400, 401]);
   await daemon.stop();
   const system = new FakeSystemd(t);
-  system.boot(daemon.data, daemon.port, {
+  system.boot(daemon.data, {
     ...tls,
     COURTD_TOKEN: 'payload-five',
     COURTD_VENUE: 'venue-1',

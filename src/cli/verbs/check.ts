@@ -46,7 +46,7 @@ interface CheckOptions extends DataOption, JsonOption {
 async function check({ data, full, json }: CheckOptions, program: Command): Promise<void> {
   if (lacksDatabase(data)) throw noDatabase(data);
   const daemon = await askStatus(data).catch(() => undefined);
-  const results = await runChecks(await boxOf(data, variablesOf(program), daemon));
+  const results = await runChecks(boxOf(data, variablesOf(program), daemon));
   if (full) results.push(await checkDatabase(data, new Progress()));
   if (results.some(({ level }) => level === 'fail')) process.exitCode = 1;
   if (json) printJson(results);

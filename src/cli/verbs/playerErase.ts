@@ -9,7 +9,7 @@ import { shownUrl } from '../../fleet/nats/address.ts';
 import { readCopyReport } from '../../fleet/report/copyReport.ts';
 import { runDirectory } from '../../fleet/report/reportFile.ts';
 import { readReport } from '../../fleet/ship/report.ts';
-import { serviceOf } from '../../host/unitSettings.ts';
+import { serviceOf } from '../../host/serviceSettings.ts';
 import { mayName, type Naming, naming } from '../../protocol/playerRedaction.ts';
 import { BACKUP_NAME, backupPlaces, lastBackupMs } from '../../store/backup/lastBackup.ts';
 import type { Erased } from '../../store/erasure/erase.ts';
@@ -75,7 +75,7 @@ interface Place {
 
 /** @returns where a player may still be named, as far as this box knows. */
 async function placesOf(data: DataDirectory): Promise<Place[]> {
-  const { settings } = await serviceOf(data);
+  const { settings } = serviceOf(data);
   const { COURTD_BACKUP_DIR: folder, COURTD_COPY_DIR: copyDir, COURTD_SHIP_URL: url } = settings;
   const nightly = folder === undefined ? [] : namesIn(folder).filter((name) => BACKUP_NAME.test(name));
   const backups = new Set([

@@ -7,7 +7,7 @@ import { assertDaemonRuns, haveDone } from '../../control/workClient.ts';
 import { PRUNE_PATH } from '../../control/workRoutes.ts';
 import { viewCopy } from '../../fleet/report/copyReport.ts';
 import { viewShip } from '../../fleet/ship/view.ts';
-import { serviceOf } from '../../host/unitSettings.ts';
+import { serviceOf } from '../../host/serviceSettings.ts';
 import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
@@ -72,7 +72,7 @@ async function prune(options: PruneOptions): Promise<void> {
   const beforeMs = olderThan ?? nowMs;
   if (!options.dryRun) await assertDaemonRuns(options.data);
   const only = { ...(type !== undefined && { type }), ...(session !== undefined && { session }) };
-  const { settings } = await serviceOf(options.data);
+  const { settings } = serviceOf(options.data);
   const { which, counted: dry } = await withDatabase(options, async (db) => {
     const which = { beforeMs, nowMs, ...only, ...holdIn(options.data, db, settings) };
     if (!options.dryRun) {

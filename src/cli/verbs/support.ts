@@ -8,9 +8,9 @@ import { isoTime } from '../../base/units.ts';
 import { visible, visibleLines } from '../../base/visibleText.ts';
 import { askBox, askStatus } from '../../control/controlClient.ts';
 import { type Box, boxOf, runChecks } from '../../health/checks.ts';
+import { SERVICE } from '../../host/serviceSettings.ts';
 import { logLineWithoutData, withoutTokens } from '../../host/supportRedaction.ts';
 import { askTool } from '../../host/systemTool.ts';
-import { SERVICE } from '../../host/unitSettings.ts';
 import { lacksDatabase } from '../../store/directory/newDatabase.ts';
 import { noDatabase } from '../../store/open/openErrors.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
@@ -35,7 +35,7 @@ const LOG_LINES = 500;
 async function support(options: DataOption & { output?: string }, program: Command): Promise<void> {
   const { data } = options;
   if (lacksDatabase(data)) throw noDatabase(data);
-  const box = await boxOf(data, variablesOf(program), await askStatus(data).catch(() => undefined));
+  const box = boxOf(data, variablesOf(program), await askStatus(data).catch(() => undefined));
   const results = await runChecks(box);
   const sections: readonly (readonly [title: string, lines: readonly string[]])[] = [
     ['versions', versions(program)],

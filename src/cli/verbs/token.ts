@@ -75,7 +75,7 @@ async function rotate(options: RotateOptions): Promise<void> {
   const ending = older === 0 ? '' : ` The older tokens ${end}.`;
   const made = isNew ? ` There was no database in ${options.data}: a new, empty one was made.` : '';
   say(`Give it to every camera: it is shown only once.${ending}${made}`);
-  sayAddresses(await cameraAddresses(options.data, await askStatus(options.data).catch(() => undefined)));
+  sayAddresses(cameraAddresses(options.data, await askStatus(options.data).catch(() => undefined)));
 }
 
 function sayAddresses({ urls, isLocal, isTls, fingerprint }: CameraAddresses): void {

@@ -292,7 +292,8 @@ export class GroupCommit {
     let events = 0;
     let end = 0;
     while (end < this.#queue.length && (end === 0 || events < this.#groupEvents)) {
-      for (const { payload } of this.#queue[end]!.events) events += 1 + Math.floor(payload.length / EVENT_CHARS);
+      for (const { payload } of this.#queue[end]!.events)
+        events += 1 + Math.floor(payload.length / EVENT_CHARS);
       end++;
     }
     return this.#queue.splice(0, end);
