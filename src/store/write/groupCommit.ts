@@ -172,18 +172,14 @@ export class GroupCommit {
    * @throws {Problem} 503 where nothing is written any more.
    */
   step(work: () => void): void {
-    this.#orFail(() => unsynced(this.#db, () => this.#commitAside.immediate(work)));
-    this.maintain();
-  }
-
-  #orFail(commit: () => void): void {
     if (this.#isFailed) throw unavailable('failed');
     try {
-      commit();
+      unsynced(this.#db, () => this.#commitAside.immediate(work));
     } catch (error) {
       if (failureKind(error) === 'fatal') this.fail(error);
       throw error;
     }
+    this.maintain();
   }
 
   /** Whether nothing can be guaranteed any more. */
