@@ -62,14 +62,12 @@ const CARELESS: Readonly<Record<string, readonly [Check['name'], Change]>> = {
 function sample(t: Test, language: keyof typeof DRIVERS, box: Box, change: Change = ['', '']): ChildProcess {
   const code = block(VENDOR_GUIDE, language);
   t.ok(code.includes(change[0]));
-  const own = code
-    .slice(0, code.search(CALL))
-    .replace('4000', `${box.port}`)
-    .replace(...change);
+  const own = code.slice(0, code.search(CALL)).replace(...change);
   const file = path.join(temporaryFolder(t), language === 'js' ? 'send.mjs' : 'send.py');
   fs.writeFileSync(file, own + DRIVERS[language]);
   const program = language === 'js' ? process.execPath : 'python3';
-  const env = cleanEnvironment({ BOX: '127.0.0.1', TOKEN: box.token, PYTHONDONTWRITEBYTECODE: '1' });
+  const BOX = `http://127.0.0.1:${box.port}`;
+  const env = cleanEnvironment({ BOX, TOKEN: box.token, PYTHONDONTWRITEBYTECODE: '1' });
   return spawn('env', ['-u', 'NODE_OPTIONS', program, file], { env, stdio: 'ignore' });
 }
 

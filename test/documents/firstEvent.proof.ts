@@ -39,10 +39,10 @@ t.test(
 
 t.test('the sample clients run as they are written', { skip }, async (t) => {
   const daemon = await Daemon.start(t);
-  const env = cleanEnvironment({ BOX: '127.0.0.1', TOKEN: daemon.token });
+  const env = cleanEnvironment({ BOX: `http://127.0.0.1:${daemon.port}`, TOKEN: daemon.token });
   const said = async (shell: string, code: string) => {
     const file = path.join(daemon.data, 'example.mjs');
-    fs.writeFileSync(file, code.replace('4000', `${daemon.port}`));
+    fs.writeFileSync(file, code);
     return (await run(shell, [file], { env })).stdout;
   };
   t.equal(await said('python3', block(VENDOR_GUIDE, 'python')), "{'accepted': 1, 'duplicates': 0}\n");
