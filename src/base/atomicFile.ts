@@ -74,15 +74,15 @@ export function writeAtomically(file: string, text: string, isPublic = false): v
 }
 
 /**
- * Removes a temporary file and what SQLite left beside it, where they exist. Never throws: what the disk does not let go is removed
- * by whoever writes there next, and what is told is why the file could not be written.
+ * Removes a temporary file and the files of SQLite beside it, if they exist. Never throws. The next writer to this place removes what
+ * is left, and the first error is the one to report.
  */
 export function removePartial(partial: string): void {
   for (const companion of COMPANIONS) {
     try {
       fs.rmSync(`${partial}${companion}`, { force: true });
     } catch {
-      // `createPartial` says so where it is in the way.
+      // `createPartial` reports it if it is in the way.
     }
   }
 }

@@ -1,6 +1,6 @@
 /** Counts numbers in bins of one width: quantiles of a million numbers, in no more memory than the bins take. */
 export class Bins {
-  /** A value that is a multiple of it is kept exactly. */
+  /** A value that is a multiple of the step is kept exactly. */
   readonly #width: number;
   readonly #counts = new Map<number, number>();
   #total = 0;

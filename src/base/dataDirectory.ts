@@ -13,7 +13,7 @@ const FILES = {
   journal: 'courtd.db-journal',
   /** Of the one process that writes (directoryLock.ts). */
   lock: 'courtd.lock',
-  /** What is known of the clock of the box (clockMark.ts). */
+  /** The clock mark (clockMark.ts). */
   clock: 'courtd.clock',
   /** When `serve` made the database (newDatabase.ts). */
   newNote: 'courtd.new',
@@ -23,7 +23,7 @@ const FILES = {
   backupNote: 'courtd.backup',
   /** What systemd says of the last scheduled backup (courtd-backup.service). */
   backupResult: 'courtd.backup-result',
-  /** Rejected requests (store/refused), with what SQLite makes beside it. */
+  /** Rejected requests (store/refused), with the files that SQLite makes beside them. */
   refused: 'refused.db',
   refusedWal: 'refused.db-wal',
   refusedShm: 'refused.db-shm',
@@ -45,7 +45,7 @@ export const SMALL_FILE_BYTES = 16 * 1024;
 export const SETGID = 0o2000;
 const DIRECTORY_MODE = SETGID | 0o770;
 
-/** The directory of a box's database, and everything that courtd keeps beside it: only this knows their names. */
+/** The data directory of a box, and the names of all files in it. */
 export class DataDirectory {
   /** As the user gave it. */
   readonly path: string;
@@ -54,7 +54,7 @@ export class DataDirectory {
     this.path = directory;
   }
 
-  /** @returns the data directory that a database lies in. */
+  /** @returns the data directory that contains a database. */
   static of(database: string): DataDirectory {
     return new DataDirectory(path.dirname(database));
   }
@@ -74,7 +74,7 @@ export class DataDirectory {
     return Object.values(FILES).map((name) => this.at(name));
   }
 
-  /** @returns the names of what lies in it and is courtd's own, in order: an export of root's is not. @throws Node's error. */
+  /** @returns the sorted names of the files that courtd made: not an export that root wrote there. @throws Node's error. */
   ownNames(): string[] {
     const opened: readonly string[] = Object.values(FILES);
     const isOwn = (name: string) => name.startsWith('courtd') || opened.includes(name);
@@ -142,7 +142,7 @@ export class DataDirectory {
 }
 
 /**
- * Creates the parents as well. Node's own recursive mkdir never returns where none can be created, such as in
+ * Creates the parents as well. Node's own recursive mkdir never returns if none can be created, such as in
  * /proc.
  */
 function makeDirectory(directory: string): void {

@@ -1,6 +1,6 @@
 /** A histogram in plain numbers: an observation costs next to nothing. */
 export class Histogram {
-  /** The upper bounds of the classes, inclusive, in rising order; one more class lies above the last. */
+  /** The upper bounds of the classes, inclusive, in rising order; one more class is above the last. */
   readonly bounds: readonly number[];
   /** One for each class, not cumulative. */
   readonly counts: Float64Array;

@@ -33,7 +33,7 @@ function markup(part: Part): string {
   return visible(String(part)).replace(/[&<>"']/g, (character) => ENTITIES[character]!);
 }
 
-/** @returns a name of an event as the page shows it: cut where it is long, and with control characters visible. */
+/** @returns a name of an event as the page shows it: truncated if it is long, and with control characters visible. */
 export function shortName(name: string): string {
   const characters = [...name];
   return visible(characters.length <= NAME_SHOWN ? name : `${characters.slice(0, NAME_SHOWN - 1).join('')}…`);

@@ -14,7 +14,7 @@ export interface HttpAnswer {
  * @param options `timeout` bounds the time without any traffic.
  * @param limits `wholeMs` bounds the time until the answer is complete; of a body of more than `chars` UTF-16 code units the rest
  * is not read.
- * @throws Node's error; one with the code ETIMEDOUT where it takes too long.
+ * @throws Node's error; one with the code ETIMEDOUT if it takes too long.
  */
 export function requestAnswer(
   { protocol, ...options }: RequestOptions,
@@ -43,7 +43,7 @@ export function requestAnswer(
   request.once('timeout', giveUp).once('error', reject);
   request.once('close', () => {
     clearTimeout(timer);
-    // No effect where the answer is complete.
+    // No effect if the answer is complete.
     reject(new Error('the connection ended in the middle of the answer'));
   });
   request.end(body);

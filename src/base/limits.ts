@@ -13,7 +13,7 @@ export const BODY_VALUES = 250_000;
 export const EVENT_DEPTH_LEVELS = 32;
 /** Unicode code points in event_id, session_id, venue_id, court_id and source. Texts of a payload, such as player_id, have no limit of their own. */
 export const NAME_CODE_POINTS = 256;
-/** Characters in an eot, all of them ASCII. */
+/** ASCII characters in an eot. */
 export const EOT_CHARS = 64;
 /** Years, in UTC, whose every nanosecond fits into a signed 64-bit integer. */
 export const EOT_YEARS = { first: 1678, last: 2261 } as const;
@@ -101,7 +101,7 @@ export const EOT_WINDOW_MS = 500;
 export const WAL_WARN_BYTES = 256 * MIB;
 /** Size of the write-ahead log from which events are answered 503 until that reader is gone: the disk is for events. */
 export const WAL_MAX_BYTES = 1024 * MIB;
-/** Milliseconds between checks that the daemon's files still exist: what is stored in a database that was deleted is lost. */
+/** Milliseconds between checks that the daemon's files still exist: events stored in a deleted database are lost. */
 export const FILES_CHECK_MS = 1_000;
 /** Free space in bytes below which the log warns, unless `--min-free` says otherwise: a week of a busy venue. */
 export const MIN_FREE_BYTES = 1024 * MIB;
@@ -127,9 +127,9 @@ export const CONFLICT_COPY_BYTES = 64 * KIB;
 
 /** Sources that are remembered at a time: a venue has a hundred. */
 export const SOURCES_KNOWN = 1_000;
-/** Milliseconds between two writes of what is to outlive the daemon of them: each wears the flash. */
+/** Milliseconds between two writes of the state of the sources: each wears the flash. */
 export const SOURCES_WRITE_MS = 60_000;
-/** Milliseconds for which an odd field, or a conflict, is told after the last event with it. */
+/** Milliseconds for which an odd field, or a conflict, is reported after the last event with it. */
 export const SOURCE_FAULT_MS = 3_600_000;
 
 // Rejected requests (src/store/refused/refusedRequests.ts, src/telemetry/refusals.ts).
@@ -149,7 +149,7 @@ export const REFUSED_FREE_PART = 0.1;
 export const REFUSED_QUEUE = { inAll: 16 * MIB, ofASender: 8 * MIB, withoutBody: 100 } as const;
 /** Milliseconds until a request is written: within a second, the transaction included. */
 export const REFUSED_WRITE_MS = 800;
-/** Milliseconds between two looks for what is too old, for a disk that is low, and for bodies whose events are stored. */
+/** Milliseconds between two checks for old events, for low disk space, and for rejected bodies whose events are stored. */
 export const REFUSED_CHECK_MS = 30_000;
 /** Kinds of one error that the daemon counts in memory, by client and camera. */
 export const REFUSAL_KINDS = 200;

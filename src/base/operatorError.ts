@@ -3,7 +3,7 @@ import { getSystemErrorMessage } from 'node:util';
 /** An expected failure: its message tells the operator what happened and what to do. */
 export class OperatorError extends Error {}
 
-/** A fault of the command line or of a setting, which only its own parser can tell: the exit status is 2 (design 3). */
+/** A fault of the command line or of a setting: the exit status is 2. */
 export class UsageError extends OperatorError {}
 
 /** @returns the sentence that says what could not be written, and why. */

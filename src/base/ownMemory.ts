@@ -1,4 +1,4 @@
-/** Frees memory at once: the garbage collector sees only a small object, and does not run until there are a hundred MiB of them. */
+/** Frees memory at once: the garbage collector sees only a small object, and would run after a hundred MiB. */
 export function freeMemory(memory: ArrayBufferLike): void {
   if (memory instanceof ArrayBuffer) memory.transfer(0);
 }

@@ -16,7 +16,7 @@ export function openCarefully(file: string, flags: number): number {
 
 /**
  * Creates an empty file with mode 0660, whatever the umask. SQLite gives `-wal` and `-shm` the owner and mode of their database.
- * @throws EEXIST where the path exists, even as a symbolic link: whoever can write to the directory could have put it there.
+ * @throws EEXIST if the path exists, even as a symbolic link: anybody who can write to the directory could have made it.
  */
 export function createPrivate(file: string): void {
   const fd = fs.openSync(file, 'wx', FILE_MODE);

@@ -1,4 +1,4 @@
-/** Hours of each day, by the box's local time, in which nobody is to be told that a camera is silent. */
+/** Hours of each day, by the box's local time, in which a silent camera is not reported. */
 export interface QuietHours {
   /** Minutes since midnight: they may begin in the evening and end in the morning. */
   readonly from: number;

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 
 /**
- * As in nice(1): a tenth of the daemon's share where both want a core. Not the lowest priority, at which a reader on a busy box may
+ * As in nice(1): a tenth of the daemon's share if both want a core. Not the lowest priority, at which a reader on a busy box may
  * not run for seconds: while it is in a read transaction, no restore can begin, and the write-ahead log cannot shrink.
  */
 const NICENESS = 10;

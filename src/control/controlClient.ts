@@ -6,12 +6,12 @@ import type { DaemonStatus, Status } from '../health/status.ts';
 import { isServed } from '../store/directory/directoryLock.ts';
 import { checkSocketFile } from './controlSocket.ts';
 
-/** Where `DaemonStatus` is asked for. */
+/** The path of `DaemonStatus`. */
 export const STATUS_PATH = '/v1/status';
 
 /** How long the daemon may take to answer: one that waits for its disk answers nothing. */
 export const ANSWER_MS = 5_000;
-/** Whoever may write to the directory may answer in the daemon's place. All rejections, the largest answer, are at most 6 MB. */
+/** A process that may write to the directory may answer in the place of the daemon, whose largest answer has 6 MB. */
 const LIMITS = { waits: 2, chars: 16 * 1024 ** 2 } as const;
 
 /** Nobody answers there: no daemon runs, or it was killed, or it is just starting or ending. */
@@ -96,7 +96,7 @@ export function unknownAnswer(directory: DataDirectory, status: number | undefin
   );
 }
 
-/** It is there, and does not answer. */
+/** The daemon exists and does not answer. */
 export class DaemonHangs extends OperatorError {
   constructor(directory: DataDirectory, answerMs = ANSWER_MS) {
     super(

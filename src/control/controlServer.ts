@@ -10,7 +10,7 @@ import { OperatorError } from '../base/operatorError.ts';
 import { every } from '../base/pause.ts';
 import { bindPrivately, giveToGroup, removeStale } from './controlSocket.ts';
 
-/** One request that commands may make. Whoever may make one may make all of them. */
+/** One request that commands may make. A user who may make one may make all. */
 export interface ControlRoute {
   readonly method: 'GET' | 'POST';
   /** As in `/v1/status`. */
@@ -31,7 +31,7 @@ export function jsonRoute<Answer>(
 }
 
 /**
- * HTTP over `control.sock`, for the commands of this box. Whoever may open it may read the database, too, so nothing here defends the
+ * HTTP over `control.sock`, for the commands of this box. A user who may open it may read the database too, so nothing defends the
  * daemon against its clients (ARCHITECTURE.md#control-socket).
  */
 export class ControlServer {

@@ -11,14 +11,14 @@ import type { StatusProblem } from './finding.ts';
 import { problem } from './problems.ts';
 import type { Status } from './status.ts';
 
-/** `courtd alert`: compares what `status.json` says with what somebody has been told, and sends the difference. */
+/** `courtd alert`: compares `status.json` with the last message that was accepted, and sends the difference. */
 
-/** What is posted to COURTD_ALERT_URL, or given to COURTD_ALERT_COMMAND on standard input, as JSON. */
+/** The message, as JSON: the body for COURTD_ALERT_URL, the standard input of COURTD_ALERT_COMMAND. */
 export interface AlertMessage {
   readonly box: string;
   readonly at: string;
   readonly state: Status['state'];
-  /** All of it as sentences, for chats: at most TEXT_BYTES. */
+  /** The whole message as sentences, for chats: at most TEXT_BYTES. */
   readonly text: string;
   readonly new: readonly StatusProblem[];
   readonly solved: readonly StatusProblem[];
@@ -172,7 +172,7 @@ function readStatus(runDir: string): Pick<Status, 'state' | 'problems'> & Partia
     ageMs = Math.abs(Date.now() - fs.statSync(file).mtimeMs);
     if (ageMs <= STATUS_STALE_MS) return JSON.parse(fs.readFileSync(file, 'utf8'));
   } catch {
-    // Missing, closed to this user or damaged: the same for whoever is alerted.
+    // Missing, closed to this user or damaged: the same problem for the reader of the alert.
   }
   const hangs = `The daemon has not written ${file} for ${span((ageMs ?? 0) / 1_000)}.`;
   if (ageMs === undefined) return { state: 'stopped', problems: [problem('daemon_stopped')] };
@@ -183,7 +183,7 @@ function readStatus(runDir: string): Pick<Status, 'state' | 'problems'> & Partia
 const CHANGING =
   /(?<![\w.:-])(?:once|\d+(?:\.\d+)?(?: (?:s|min|h|d|days?|times?|times a minute|events?|[KMGT]?i?B)\b)?|\d{4}-\d\d-\d\dT[\d:.]+Z)(?![\w:-]|\.\d)/g;
 
-/** @returns problems by what tells them from others for as long as they last. */
+/** @returns problems by a key that stays the same while a problem lasts. */
 export function byKey(problems: readonly StatusProblem[]): Map<string, StatusProblem> {
   return new Map(
     problems.map((one) => [`${one.code} ${one.message.replace(CHANGING, '').replace(/\s+/g, ' ')}`, one]),

@@ -22,7 +22,7 @@ export interface Variables {
 export interface Box extends Service {
   readonly data: DataDirectory;
   readonly variables: Variables;
-  /** Where the settings come from, for a sentence. */
+  /** The origin of the settings, for a sentence. */
   readonly settingsFrom: string;
   /** Undefined if no daemon answers. */
   readonly daemon: DaemonListening | undefined;
@@ -72,7 +72,7 @@ export async function attempt(look: () => Finding | Promise<Finding>): Promise<F
   }
 }
 
-/** @returns what is wrong as one finding, the worst first; `otherwise` if nothing is. */
+/** @returns all faults as one finding, the worst first; `otherwise` if there are none. */
 export function together(faults: readonly (Finding | undefined)[], otherwise: Finding): Finding {
   const all = faults.filter((fault) => fault !== undefined);
   const bad = [

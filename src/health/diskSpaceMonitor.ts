@@ -30,7 +30,7 @@ export class DiskSpaceMonitor {
     this.#reusable = reusable;
   }
 
-  /** Never throws: where the free space cannot be read, it logs that. */
+  /** Never throws: if the free space cannot be read, it logs that. */
   async check(): Promise<void> {
     try {
       const { bavail, bsize } = await statfs(this.#directory.path);

@@ -32,7 +32,7 @@ export function fail(message: string, advice: string): Finding {
   return { level: 'fail', message, advice };
 }
 
-/** What is needed of pino's. */
+/** The part of pino's logger that is used. */
 interface Log {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
@@ -40,7 +40,7 @@ interface Log {
 
 /**
  * Writes a problem to the log, with its code and its advice.
- * @param level `error` where events are refused for it.
+ * @param level `error` if events are rejected because of it.
  */
 export function logProblem(
   log: Log,

@@ -22,7 +22,7 @@ interface Camera {
 
 /** What would make room on the disk. */
 export interface Room {
-  /** Where the file system of the data directory is mounted. */
+  /** The mount point of the file system of the data directory. */
   readonly mount: string;
   /** The age of the oldest event; undefined if it is not known. */
   readonly oldestDays: number | undefined;

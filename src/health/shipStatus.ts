@@ -1,7 +1,7 @@
 export const SHIP_STATES = ['off', 'connecting', 'current', 'behind', 'fenced', 'refused'] as const;
 export type ShipState = (typeof SHIP_STATES)[number];
 
-/** `ship` in `courtd status --json`; what is not known is null. */
+/** `ship` in `courtd status --json`; null means unknown. */
 export interface ShipStatus {
   readonly box: string | null;
   readonly epoch: string | null;

@@ -20,7 +20,7 @@ export interface SourceFindings extends Omit<TelemetryReport, 'rates'> {
 /** Senders whose rejected requests are reported, those with the most: a name may be anything that was sent. */
 const SENDERS_REPORTED = 20;
 
-/** @returns what is wrong with the sources of a venue. */
+/** @returns the problems of the sources of a venue. */
 export function sourceProblems(findings: SourceFindings): StatusProblem[] {
   const { sources, quiet_venue, old_tokens, is_quiet_hours } = findings;
   const overdue = sources.filter(({ state }) => state === 'overdue');

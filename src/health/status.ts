@@ -42,7 +42,7 @@ export interface Status {
 
 export type CopyStatus = NonNullable<Status['copy']>;
 
-/** What the daemon answers over `control.sock`: its status, and what other commands need to know of it. */
+/** The answer of the daemon over `control.sock`: its status, and facts that other commands need. */
 export interface DaemonStatus {
   readonly version: string;
   /** Address and port. */

@@ -4,7 +4,7 @@ const HOUR_S = 3_600;
 const DAY_S = 86_400;
 
 /**
- * From where on something is wrong with a box: for `courtd status` and `check`, the log, and the alert rules
+ * The thresholds of problems: for `courtd status` and `check`, the log, and the alert rules
  * (systemd/courtd.rules.yml) alike.
  */
 export const THRESHOLDS = {

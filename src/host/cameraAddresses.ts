@@ -6,9 +6,9 @@ import { PORT } from '../base/limits.ts';
 import { given, type Service, serviceOf } from './serviceSettings.ts';
 import { fingerprintOf } from './tlsCertificate.ts';
 
-/** Where cameras are served. */
+/** The listener for cameras. */
 interface Listening {
-  /** As courtd was told, such as `0.0.0.0`. */
+  /** As it is set, such as `0.0.0.0`. */
   readonly host: string;
   readonly port: number;
   readonly isTls: boolean;
@@ -22,9 +22,9 @@ export interface DaemonListening {
   readonly certificate: { readonly sha256: string } | null;
 }
 
-/** Where cameras send to, as far as this box knows: a proxy or another name in front of it, it does not. */
+/** The addresses for cameras, as far as this box knows them. It does not know a proxy in front of it. */
 export interface CameraAddresses {
-  /** Such as `http://10.0.7.2:4000`: one for each address of the box, where it listens on all. Empty if it picks a port. */
+  /** Such as `http://10.0.7.2:4000`: one for each address of the box, if it listens on all. Empty if it picks a port. */
   readonly urls: readonly string[];
   /** No other machine gets there. */
   readonly isLocal: boolean;
@@ -33,7 +33,7 @@ export interface CameraAddresses {
   readonly fingerprint: string | undefined;
 }
 
-/** The daemon knows best; if it does not answer, its settings say where it would listen. Under systemd that is courtd.socket's port. */
+/** From the daemon; if it does not answer, from its settings. Under systemd courtd.socket has the port. */
 export function listening({ settingsFile, settings }: Service, daemon?: DaemonListening): Listening {
   const told = /^\[?(.*?)\]?:(\d+)$/.exec(daemon?.listening ?? '');
   if (daemon !== undefined && told !== null)
@@ -49,7 +49,7 @@ export function isLoopback(host: string): boolean {
   return /^(127\.|::1$|localhost$)/.test(host);
 }
 
-/** @param daemon if there is none, the settings say where it will listen. Never throws. */
+/** @param daemon if there is none, the settings have the address. Never throws. */
 export function cameraAddresses(data: DataDirectory, daemon: DaemonListening | undefined): CameraAddresses {
   const service = serviceOf(data);
   const settings = { ...service.settings, ...given() };

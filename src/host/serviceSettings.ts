@@ -3,10 +3,10 @@ import path from 'node:path';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 
 export const SERVICE = 'courtd.service';
-/** Where the service has its data unless its settings say otherwise (the default of --data). */
+/** The data directory of the service unless its settings name another one (the default of --data). */
 const SERVICE_DATA = '/var/lib/courtd';
 
-/** Whom a data directory is served by, as far as it can be told without its daemon. */
+/** Which daemon serves a data directory, as far as that is known without the daemon. */
 export interface Service {
   /** The EnvironmentFile= of courtd.service, if that serves this data directory. */
   readonly settingsFile: string | undefined;

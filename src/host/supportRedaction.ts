@@ -3,7 +3,7 @@ import { TOKEN_BYTES } from '../base/limits.ts';
 
 /** What a file that leaves the venue must not hold: tokens, payloads, keys. */
 
-/** 32 bytes as base64url (tokens.ts): a camera may have put its token where an id belongs. */
+/** 32 bytes as base64url (tokens.ts): a camera may have sent its token as an id. */
 const TOKEN = new RegExp(`(?<![\\w-])[\\w-]{${Math.ceil((TOKEN_BYTES * 8) / 6)}}(?![\\w-])`, 'g');
 /** Texts of a log line that are courtd's own, or name a client. */
 const TEXTS = [
@@ -48,11 +48,11 @@ export function logLineWithoutData(entry: string): string | undefined {
   if (from === 'systemd') return `${at}systemd: ${message}`;
   const line = membersOf(message);
   if (Object.keys(line).length > 0) return `${at}${JSON.stringify(ownFields(line))}`;
-  // Of a crash: where it was, and not what was said.
+  // Of a crash: its place in the code, and not its message.
   return /^\s+at /.test(message) ? `${at}${message}` : undefined;
 }
 
-/** Numbers, courtd's own words, and of an error its kind and where it was. */
+/** Numbers, courtd's own words, and the kind and place of an error. */
 function ownFields(line: object): object {
   const fields = Object.entries(line).flatMap(([name, value]): [string, unknown][] => {
     if (typeof value === 'number' || typeof value === 'boolean') return [[name, value]];

@@ -10,7 +10,7 @@ const SUMMARY_MS = 60_000;
 /** Characters of a request id: the first 48 bits of a random UUID. A counter would reveal to a client how many requests there are. */
 const REQUEST_ID_CHARS = 13;
 
-/** What is known of one request, for the log and for `courtd rejections`. */
+/** The facts of one request, for the log and for `courtd rejections`. */
 export class RequestInfo {
   /** The client's address. */
   readonly client: string;

@@ -62,7 +62,7 @@ export class IngestHandler {
       if (error instanceof ClientDisconnected) return this.#context.accessLog.aborted(info);
       const problem = this.#toProblem(error, info);
       this.#recordRejection(connection, info, problem, req);
-      // After an error, a client that sent Expect may omit the body; the next request would be taken for it (RFC 9110, 10.1.1).
+      // After an error, a client that sent Expect may omit the body; the next request would be read as the body (RFC 9110, 10.1.1).
       const mayOmitBody = req.headers.expect !== undefined;
       // A client without a valid token gets one response.
       const isStranger = problem.code === 'unauthorized' || !connection.isAuthenticated;
@@ -176,7 +176,7 @@ export class IngestHandler {
     const known = { ...redactFields({ ...camera }, token), ...told.logFields };
     const refused = { id, client, problem: told, camera: known };
     this.#context.accessLog.rejected(info, refused);
-    // An import reports it to whoever runs it, who still has the file.
+    // An import reports it to its user, who still has the file.
     if (connection.isLocal) return;
     const atMs = this.#context.telemetry.refused(refused);
     const kept = isForContent(problem) ? body : undefined;

@@ -3,7 +3,7 @@ import { TRACKED_ADDRESSES } from '../base/limits.ts';
 /** Lines a minute about one client's rejected requests and conflicts, in all and of one kind; the rest is only counted. */
 const LINES = 20;
 const LINES_OF_A_KIND = 3;
-/** What is counted about clients that never had an event accepted: about a hundred of them, and all others together. */
+/** The counters of clients that never had an event accepted: for about a hundred clients, and for all others together. */
 const COUNTS = 200;
 
 /** How many lines of the log each client may cause within a minute. */

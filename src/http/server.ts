@@ -99,7 +99,7 @@ export class CourtServer {
     throw Object.assign(new Error('not a TCP socket'), { code: 'EINVAL' });
   }
 
-  /** Serves a request that came over `control.sock` as any other; whoever may open that file needs no token. */
+  /** Serves a request that came over `control.sock` as any other. A user who may open that file needs no token. */
   serveLocal(req: IncomingMessage, res: ServerResponse): void {
     this.#serve(this.#connections.local(req.socket), req, res);
   }

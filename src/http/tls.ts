@@ -32,7 +32,7 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
 
 /**
  * Follows the handshakes of connections. Node tracks a connection only once its handshake is complete, so those in progress must be
- * closed by whoever closes the server.
+ * closed with the server.
  * @param onFailed called with Node's error code, or without one if the client just closed the connection.
  * @returns the raw sockets of handshakes in progress, by peer.
  */

@@ -12,7 +12,7 @@ import type { EventLoopDelay } from './eventLoopDelay.ts';
  * holds a session, an event id or a token: each value of a label is a time series of its own, for ever.
  */
 
-/** Where the daemon answers them over control.sock, as a JSON string. */
+/** Their path on control.sock; the answer is a JSON string. */
 export const METRICS_PATH = '/v1/metrics';
 
 const ACCEPTED_STATUS = 202;

@@ -80,7 +80,7 @@ export function parseName(text: string): string {
   );
 }
 
-/** @returns the name of a box, as it stands in the subjects of a fleet's log. */
+/** @returns the name of a box, as it appears in the subjects of a fleet's log. */
 export function parseBox(text: string): string {
   const fault = boxNameFault(text);
   if (fault === undefined) return text;

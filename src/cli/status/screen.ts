@@ -129,7 +129,7 @@ function sourceLines(sources: readonly Source[], canvas: Canvas, nowMs: number):
   ];
 }
 
-/** @param plus stands before a positive number. */
+/** @param plus is put before a positive number. */
 function seconds(value: number | null, plus = ''): string {
   if (value === null) return '-';
   const size = Math.abs(value);

@@ -3,7 +3,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { say } from './output.ts';
 
 /**
- * Asks whoever sits at the terminal.
+ * Asks the person at the terminal.
  * @param what would happen, as a sentence without its end. @param nothing is the case without a yes, such as `nothing was deleted`.
  * @throws {OperatorError} unless the answer is yes, or if there is nobody to ask.
  */

@@ -2,7 +2,7 @@ import { type Cells, stdoutSink, tableLine } from './output.ts';
 /**
  * Prints a list as it is read, because it may have a million lines: a JSON array, `[]` for none, or a table. The first lines set the
  * widths of its columns; a longer name further down shifts its own line.
- * @param batches lines, none of them empty.
+ * @param batches lists of lines, none of them empty.
  * @returns whether there was none.
  */
 export async function printList(batches: Iterable<readonly object[]>, isJson: boolean): Promise<boolean> {

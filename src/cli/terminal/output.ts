@@ -72,7 +72,7 @@ export function endQuietlyOnBrokenPipe(): void {
 /** Ends the process once everything is printed, whatever still runs: what hangs with a disk would keep it. */
 export function exitWhenPrinted(status = process.exitCode): void {
   process.stdout.write('', (error) => {
-    // Where printing failed, endQuietlyOnBrokenPipe ends the process, with the status that belongs to it.
+    // If printing failed, endQuietlyOnBrokenPipe ends the process with the right status.
     if (error == null) process.exit(status);
   });
 }
@@ -102,7 +102,7 @@ export function printPairs(pairs: readonly (readonly [label: string, value: stri
   printText(pairs.map(([label, value]) => `  ${label.padEnd(width)}  ${visible(value)}\n`).join(''));
 }
 
-/** The progress of long work, on standard error where that is a terminal. */
+/** The progress of long work, on standard error if that is a terminal. */
 export class Progress {
   readonly #isShown = process.stderr.isTTY === true;
   #shownAt = performance.now();

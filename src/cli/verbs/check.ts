@@ -30,7 +30,7 @@ export function define(command: Command, loadAll: () => Promise<Command>): void 
     .action(async (_options, command) => check(command.optsWithGlobals(), await loadAll()));
 }
 
-/** @param program with all its verbs. @returns what is known of the variables. */
+/** @param program with all its verbs. @returns the variables that courtd knows, with their parsers. */
 export function variablesOf(program: Command): Variables {
   return {
     isKnown: (name) => VARIABLES.includes(name),

@@ -49,7 +49,7 @@ export interface ServeOptions extends DataOption, Keep {
   /** Bytes; 0: none is kept. */
   readonly refusedBytes: number;
   readonly logLevel: LogLevel;
-  /** When nobody is told that a camera is silent; absent: never. */
+  /** When a silent camera is not reported; absent: never. */
   readonly quiet?: QuietHours;
   /** PEM files for TLS: both or neither. */
   readonly tlsCert?: string;
@@ -64,7 +64,7 @@ export interface Frame {
   readonly version: string;
   readonly log: Log;
   readonly notifier: SystemdNotifier;
-  /** What is to be stopped, in the reverse of the order in which it was started. */
+  /** Parts to stop, in the reverse of the order in which they started. */
   readonly parts: AsyncDisposableStack;
 }
 

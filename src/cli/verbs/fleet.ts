@@ -67,7 +67,7 @@ async function init(url: string, options: FleetOptions): Promise<void> {
   );
 }
 
-/** `courtd fleet status`: one line per box, the one that was heard of longest ago first. */
+/** `courtd fleet status`: one line per box, the one that has been silent for longest first. */
 async function status(url: string, { json, ...options }: FleetOptions & JsonOption): Promise<void> {
   const rows = await withHeadquarters(url, options, readBoxes);
   if (json) return printJson(rows);

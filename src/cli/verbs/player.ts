@@ -106,7 +106,7 @@ async function exportPlayer(
   damage.assertNone();
 }
 
-/** Reads all events beside ingest, shows how far it is, and lets signals through. @returns the seq up to which they were read. */
+/** Reads all events during ingest, shows its progress, and handles signals. @returns the seq up to which it has read. */
 async function eachNamed(
   db: Database,
   damage: Damage,

@@ -102,7 +102,7 @@ function linesOf({ id, at, client, status, code, source, court_id, events, error
   return `${visible(what)}\n    ${visible(error)}\n`;
 }
 
-/** `courtd rejections show ID`: one of them, with its body. */
+/** `courtd rejections show ID`: one rejected request, with its body. */
 async function show(id: string, options: DataOption & JsonOption): Promise<void> {
   const found = await read(options, (file) => file.find(id));
   if (found === undefined) throw unknownId(id);

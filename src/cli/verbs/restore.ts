@@ -42,7 +42,7 @@ interface RestoreOptions extends DataOption, JsonOption {
   readonly salvage?: boolean;
 }
 
-/** The exit status is 1 if not all of what was there is restored: an event of the backup is damaged, or of what is salvaged. */
+/** The exit status is 1 if the restore is incomplete: an event of the backup, or of a salvaged database, is damaged. */
 async function restore(file: string, options: RestoreOptions, name = file): Promise<void> {
   const sudo = process.getuid?.() === 0 ? 'sudo ' : '';
   const tell = options.json ? () => {} : say;

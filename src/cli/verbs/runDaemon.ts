@@ -42,10 +42,10 @@ import {
 import { readFirstToken } from './firstToken.ts';
 
 /**
- * `courtd serve`: wires the daemon together and runs it until SIGTERM or SIGINT. Where systemd passes a socket, it
+ * `courtd serve`: wires the daemon together and runs it until SIGTERM or SIGINT. If systemd passes a socket, it
  * serves that one.
  * @returns the port, once it is listening. The process exits on its own: 0 after a signal, 1 after a fatal failure.
- * @throws {OperatorError} where the daemon cannot start: what had been started is stopped then.
+ * @throws {OperatorError} if the daemon cannot start, after it has stopped the parts that had started.
  */
 export async function serve(options: ServeOptions): Promise<number> {
   const log = makeLog(options.logLevel);
@@ -96,7 +96,7 @@ async function start(frame: Frame): Promise<number> {
   // Stopped before all else: what cameras have begun to send is answered.
   parts.adopt(server, (it) => it.close());
   stopOnSignals(frame);
-  // Before the log says so: whoever waits for that line may send a command at once.
+  // Before the log line: a program that waits for the line may send a command at once.
   await control.listen();
   if (options.runDir !== undefined) {
     const texts = async () => {
@@ -140,7 +140,7 @@ function stopOnSignals({ log, notifier, parts }: Frame): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, (name) => void onSignal(name));
 }
 
-/** Reads the certificate, and again at SIGHUP. @throws {OperatorError} where its files cannot be used. */
+/** Reads the certificate, and again at SIGHUP. @throws {OperatorError} if its files cannot be used. */
 function startCertificate(
   { options: { tlsCert, tlsKey }, log: { logger }, parts }: Frame,
   server: () => CourtServer | undefined,

@@ -62,7 +62,7 @@ async function shipToNats(
   const { url, creds, ca, box, feed } = settings;
   const connector = new Connector({ url, creds, ca });
   if (feed === undefined) {
-    // A box without a database is told so at once, and not by a process of its own again and again.
+    // Report a missing database once and here, not again and again from the process that ships.
     await withDatabase({ data }, () => {});
   }
   // Whatever hangs must not keep the process alive.

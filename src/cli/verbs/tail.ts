@@ -90,7 +90,7 @@ async function tail(options: TailOptions): Promise<void> {
         return;
       }
       if (!arrivals.isLast) continue;
-      // As long as nothing new has come, what is held can leave.
+      // While nothing new arrives, print the events that are held.
       for (; ; await print(window?.due(performance.now()))) {
         await sleep(FOLLOW_POLL_MS);
         if (log.mayHaveNew()) break;
@@ -120,7 +120,7 @@ async function tailForShipper(data: TailOptions['data']): Promise<void> {
   process.exit();
 }
 
-/** Says what is missing, or comes again. @returns what the next chunk comes after. */
+/** Reports events that are missing or come again. @returns the seq after which the next chunk begins. */
 function goOn(seq: number, { upTo, pruned, restored }: Arrivals): number {
   if (restored !== undefined && restored < seq) {
     say(

@@ -52,7 +52,7 @@ interface RotateOptions extends DataOption {
   readonly grace: number;
 }
 
-/** `courtd token rotate`: prints the new token, alone, on standard output, and then where cameras may use it. */
+/** `courtd token rotate`: prints the new token alone on standard output, and then the addresses for cameras. */
 async function rotate(options: RotateOptions): Promise<void> {
   const now = Date.now();
   const rotateIn = (db: Database) => {
