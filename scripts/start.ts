@@ -50,7 +50,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Creates the database where there is none. @returns a valid token. @throws {OperatorError} where a daemon already runs. */
+/** Creates the database where there is none. @returns a valid token. @throws {OperatorError} if a daemon already runs. */
 function prepare(data: DataDirectory): string {
   const db = openDatabase(data, { create: true });
   try {

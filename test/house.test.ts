@@ -82,7 +82,7 @@ function importsBetween(name: (file: string) => string): Map<string, Set<string>
   return graph;
 }
 
-/** @returns the first circle that is found, as a path; undefined where there is none. */
+/** @returns the first circle that is found, as a path; undefined if there is none. */
 function circleIn(graph: ReadonlyMap<string, ReadonlySet<string>>): string[] | undefined {
   const done = new Set<string>();
   const visit = (node: string, path: readonly string[]): string[] | undefined => {

@@ -30,7 +30,7 @@ export function commandsOf(program: Command): CommandEntry[] {
   return below(program, []);
 }
 
-/** @returns the default of an option as one would type it; undefined where it has none. */
+/** @returns the default of an option as one would type it; undefined if it has none. */
 export function defaultOf(option: Option): string | undefined {
   if (option.defaultValue === undefined || option.defaultValue === false) return undefined;
   return option.defaultValueDescription ?? String(option.defaultValue);

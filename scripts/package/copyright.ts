@@ -9,7 +9,7 @@ export function copyrightOf(modules: string): string {
   return `${[OWN, ...parts, SQLITE, LIBATOMIC].join(`\n${'-'.repeat(72)}\n\n`)}`;
 }
 
-/** @throws {Error} where a package has no licence file: a person must find out what it permits. */
+/** @throws {Error} if a package has no licence file: a person must find out what it permits. */
 function partOf(folder: string): string {
   const { name, version, license } = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'));
   const file = fs.readdirSync(folder).find((entry) => /^(licen[cs]e|copying)(\.|$)/i.test(entry));

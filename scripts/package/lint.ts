@@ -4,7 +4,7 @@ import fs from 'node:fs';
 /** The package must fit a small USB stick and a slow mobile connection. */
 const DEB_BYTES_MAX = 35e6;
 
-/** @throws {Error} where lintian reports a warning or an error, or the package is too large. */
+/** @throws {Error} if lintian reports a warning or an error, or the package is too large. */
 export function checkDeb(file: string): void {
   const { size } = fs.statSync(file);
   if (size > DEB_BYTES_MAX)

@@ -8,7 +8,7 @@ import { ROOT } from './release.ts';
 
 /**
  * Installs them into a folder. npm compares each with its hash in the lock file and runs none of their scripts.
- * @throws {Error} where npm fails, or installs the Node of another architecture.
+ * @throws {Error} if npm fails, or installs the Node of another architecture.
  */
 export function installModules(folder: string, { node, elf }: Architecture): void {
   fs.mkdirSync(folder, { recursive: true });

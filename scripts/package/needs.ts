@@ -26,7 +26,7 @@ export const COMPILER = path.join(ROOT, 'node_modules/typescript/bin/tsc');
 
 /**
  * @param more files that this build needs besides, each with its Debian package.
- * @returns a sentence about what is missing and how to install it; undefined where nothing is.
+ * @returns a sentence about what is missing and how to install it; undefined if nothing is.
  */
 export function missingNeeds(
   architectures: readonly Architecture[],

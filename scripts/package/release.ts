@@ -27,7 +27,7 @@ export interface ReleaseOptions {
 /** As Debian's field Maintainer takes it, where a comma would begin another one. */
 const MAINTAINER = /^[^\s<>,][^<>,\n]* <[^\s<>@,]+@[^\s<>@,]+\.[^\s<>@,.]+>$/;
 
-/** @throws {Error} where one of them is malformed, or the time of the last commit is unknown. */
+/** @throws {Error} if one of them is malformed, or the time of the last commit is unknown. */
 export function releaseOf({ version, suffix = '', maintainer, support }: ReleaseOptions): Release {
   const manifest = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
   const full = `${version ?? manifest.version}${suffix}`;

@@ -32,7 +32,7 @@ const KEY = 'courtd.asc';
 /**
  * Adds packages to the repository, or makes it; older versions stay in it.
  * @param debs with the .deb files.
- * @throws {Error} where the key cannot sign, or a tool of Debian fails.
+ * @throws {Error} if the key cannot sign, or a tool of Debian fails.
  */
 export function makeRepository(
   debs: readonly string[],

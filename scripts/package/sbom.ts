@@ -32,7 +32,7 @@ interface Part {
 /**
  * @param stage the files of the package, as they will be installed: hashes of files are of those bytes.
  * @returns the same text for the same files.
- * @throws {Error} where a licence, a hash or SQLite's version cannot be found.
+ * @throws {Error} if a licence, a hash or SQLite's version cannot be found.
  */
 export function sbomOf(stage: string, architecture: Architecture, release: Release): string {
   const root = path.join(stage, PROGRAM);

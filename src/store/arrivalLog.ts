@@ -29,7 +29,7 @@ interface SeqRange {
   readonly to: number;
 }
 
-/** A chunk, and what the reader must be told before it. */
+/** A chunk, and the gap or restore before it, if there is one. */
 export interface Arrivals extends ArrivalChunk {
   /** Events of this range, its last one among them, were pruned before they were read. Reported once. */
   readonly pruned?: SeqRange;
@@ -43,7 +43,7 @@ export interface Arrivals extends ArrivalChunk {
  *
  * Every event that it returns is on disk. A connection sees a commit once it is in the WAL index, and SQLite puts it there after
  * the WAL has been synced (wal.c, walFrames: sqlite3OsSync, then walIndexAppend and walIndexWriteHdr), since everything that stores
- * events uses synchronous = FULL. The one exception is what a killed daemon had written but not synced: whoever opens the database
+ * events uses synchronous = FULL. The one exception is what a killed daemon had written but not synced: a process that opens the database
  * next, this reader included, recovers it from the WAL as committed, and makes it durable first (rewriteWal.ts).
  */
 export class ArrivalLog {
@@ -78,7 +78,7 @@ export class ArrivalLog {
       if (isOther) this.#knownPruned = 0;
       this.#epochs = chunk.epochs;
       if (chunk.events.length > 0) this.#linger();
-      // Whoever stops the daemon to restore a backup must not find the database in use because of this look.
+      // An operator who stops the daemon to restore a backup must not find the database in use because of this read.
       else if (chunk.isLast) this.close();
       const known = Math.max(from, this.#knownPruned);
       const pruned = chunk.prunedSeq > known ? { pruned: { from: known + 1, to: chunk.prunedSeq } } : {};
@@ -133,7 +133,7 @@ export class ArrivalLog {
     return this.#open.reader;
   }
 
-  /** Closes the database soon, unless the caller goes on reading. */
+  /** Closes the database soon, unless the caller continues to read. */
   #linger(): void {
     clearTimeout(this.#lingering);
     this.#lingering = setTimeout(() => this.close(), FOLLOW_LINGER_MS).unref();
@@ -171,7 +171,7 @@ export function lookOf(directory: DataDirectory): string {
   return `${stat.dev}:${stat.ino}:${stat.mtimeNs}:${stat.size}:${indexHeader(directory)}`;
 }
 
-/** @returns the header of the WAL index; empty where the WAL is, or where nobody has the database open. */
+/** @returns the header of the WAL index; empty if the WAL is empty or no process has the database open. */
 function indexHeader(directory: DataDirectory): string {
   let fd: number | undefined;
   try {

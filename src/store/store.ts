@@ -111,7 +111,7 @@ export class Store {
 
   /**
    * Opens the data directory for writing; creates it where it does not exist, and upgrades a database of an older layout.
-   * @throws {OperatorError} where that fails: the message says why and what to do.
+   * @throws {OperatorError} if that fails: the message says why and what to do.
    */
   static open(directory: DataDirectory, on: StoreEvents, options: StoreOptions = {}): Promise<Store> {
     return Store.#open(directory, on, options, { create: true, acceptOlder: true, check: true });
@@ -169,7 +169,7 @@ export class Store {
     return this.#writer.queued;
   }
 
-  /** @returns what is stored of the sources; nothing where it cannot be read. */
+  /** @returns what is stored of the sources; nothing if it cannot be read. */
   sources(): StoredSources {
     return this.#unlessUnreadable(() => readSources(this.#db)) ?? { days: 0, sources: [] };
   }
@@ -188,7 +188,7 @@ export class Store {
   /**
    * Deletes events, as steps of the writer.
    * @param signal ends it at its next pause, with an AbortError.
-   * @throws {OperatorError} where another one or an erasure is running, the disk is full and stays so, or the database fails.
+   * @throws {OperatorError} if another one or an erasure is running, the disk is full and stays so, or the database fails.
    */
   prune(selection: PruneSelection, on: StepProgress, signal?: AbortSignal): Promise<Pruned> {
     return this.#alone('prune', signal, (context) => pruneEvents({ ...context, on }, selection));

@@ -113,7 +113,7 @@ export class Box {
     return new Promise((resolve) => child.once('close', (status) => resolve({ status, ...said })));
   }
 
-  /** @returns its output. @throws {Error} where it ends with anything but 0. */
+  /** @returns its output. @throws {Error} if it ends with anything but 0. */
   async must(command: string, ...args: string[]): Promise<string> {
     const { status, stdout, stderr } = await this.run(command, ...args);
     if (status === 0) return stdout.trim();

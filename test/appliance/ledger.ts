@@ -58,7 +58,7 @@ export class Ledger {
   /**
    * Compares a session with its export.
    * @param lines the events as `courtd export --format ndjson` writes them.
-   * @throws {Error} where one is missing, there twice, not as it was sent, or was never sent.
+   * @throws {Error} if one is missing, there twice, not as it was sent, or was never sent.
    */
   async check(session: string, lines: AsyncIterable<string> | Iterable<string>): Promise<void> {
     const stored = await readStored(session, lines);

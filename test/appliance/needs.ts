@@ -27,7 +27,7 @@ const NAMESPACES = [
   '/mnt',
 ];
 
-/** @returns what this machine lacks to boot a Debian in a container, and what to do about it; undefined where it has all. */
+/** @returns what this machine lacks to boot a Debian in a container, and what to do about it; undefined if it has all. */
 export function missingNeeds(): string | undefined {
   if (process.getuid?.() !== 0) return 'Containers take root: run it with sudo.';
   const missing = missingPrograms(PROGRAMS);

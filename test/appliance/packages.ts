@@ -33,7 +33,7 @@ export interface Packages {
 
 export const VERSIONS = { next: '9.1.0', migrating: '9.2.0' } as const;
 
-/** @returns what this machine lacks to build the package, and what to do about it; undefined where it has all. */
+/** @returns what this machine lacks to build the package, and what to do about it; undefined if it has all. */
 export function missingToBuild(): string | undefined {
   if (!(process.arch in ARCHITECTURES)) return `There is no package for ${process.arch}.`;
   return missingPrograms(PROGRAMS);

@@ -58,7 +58,7 @@ export class Venue {
     return shift;
   }
 
-  /** Ends a shift, and enters in the ledger what came of it. @throws {Broken} where answers contradict each other. */
+  /** Ends a shift, and enters in the ledger what came of it. @throws {Broken} if answers contradict each other. */
   async close(shift: Shift, how: 'stop' | 'abandon' = 'stop'): Promise<ShiftReport> {
     const report = await shift[how]();
     this.#shifts.delete(shift);
@@ -89,7 +89,7 @@ export class Venue {
     return this.close(shift);
   }
 
-  /** As `underLoad`. @returns what is said of it. @throws {Broken} where a request was not answered 202 at once. */
+  /** As `underLoad`. @returns what is said of it. @throws {Broken} if a request was not answered 202 at once. */
   async withoutLoss(
     session: string,
     requests: number,
@@ -156,7 +156,7 @@ export class Venue {
     return this.box.lines('courtd', 'export', session, '--format', 'ndjson');
   }
 
-  /** @throws {Broken} where the service is not up, or not as its unit says. */
+  /** @throws {Broken} if the service is not up, or not as its unit says. */
   async expectUp(): Promise<void> {
     const state = await this.box.show(SERVICE, 'ActiveState');
     expect(state === 'active', `${SERVICE} is ${state}`);

@@ -8,7 +8,7 @@ const TICK_MS = 1_000;
 /** What was seen is not what was promised. */
 export class Broken extends Error {}
 
-/** @throws {Broken} where it does not hold. */
+/** @throws {Broken} if it does not hold. */
 export function expect(holds: boolean, otherwise: string): asserts holds {
   if (!holds) throw new Broken(otherwise);
 }

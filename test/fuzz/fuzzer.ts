@@ -27,9 +27,9 @@ const LOOK_EVERY = 1_000;
 interface Expected {
   readonly rendered: Rendered;
   readonly bytes: Buffer;
-  /** The keys of its events; undefined where it must not be stored. */
+  /** The keys of its events; undefined if it must not be stored. */
   readonly keys: readonly string[] | undefined;
-  /** What a plain request with it must be answered; undefined where that is not known. */
+  /** What a plain request with it must be answered; undefined if that is not known. */
   readonly answer: string | undefined;
 }
 
@@ -76,7 +76,7 @@ export class Fuzzer {
     }
   }
 
-  /** @throws {Error} where the daemon does not hold what it must. */
+  /** @throws {Error} if the daemon does not hold what it must. */
   async look(): Promise<void> {
     await this.#ledger.count(this.#daemon);
     await this.#ledger.compare(this.#daemon);

@@ -134,7 +134,7 @@ export function isAmbiguous({ manner, framing }: FuzzHead): boolean {
   return version === '1.0' && framing.kind === 'chunked';
 }
 
-/** @returns what it is answered, whatever its body is; undefined where that depends on the body. */
+/** @returns what it is answered, whatever its body is; undefined if that depends on the body. */
 export function answerToHead({ manner }: FuzzHead): string | undefined {
   const { answer }: Manner = MANNERS[manner];
   return answer;

@@ -32,7 +32,7 @@ export class Ledger {
     return this.#stored.has(key);
   }
 
-  /** @throws {Error} where fewer events are stored than must be, or more than may be. */
+  /** @throws {Error} if fewer events are stored than must be, or more than may be. */
   async count(daemon: Daemon): Promise<void> {
     const stored = (await sessionsOf(daemon)).reduce((sum, { events }) => sum + events, 0);
     if (stored < this.#stored.size || stored > this.#contents.size) {
@@ -42,7 +42,7 @@ export class Ledger {
     }
   }
 
-  /** Compares every event in the store. @throws {Error} where one is missing, or was never sent like that. */
+  /** Compares every event in the store. @throws {Error} if one is missing, or was never sent like that. */
   async compare(daemon: Daemon): Promise<void> {
     const missing = new Set(this.#stored);
     const sessions = await sessionsOf(daemon);

@@ -16,7 +16,7 @@ export const PACKINGS = [
   'bomb',
 ] as const;
 
-/** A body as it is sent, and what it decodes to; undefined where it does not. */
+/** A body as it is sent, and what it decodes to; undefined if it does not. */
 export interface Rendered {
   readonly sent: Buffer;
   readonly decoded: Buffer | undefined;

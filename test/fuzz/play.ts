@@ -50,7 +50,7 @@ const LATE_MS = 50;
 
 /**
  * Plays it.
- * @throws {Error} where the connection hangs, or what came back is not HTTP with our bodies.
+ * @throws {Error} if the connection hangs, or what came back is not HTTP with our bodies.
  */
 export async function play(port: number, script: Script): Promise<Played> {
   const { parts, cuts, ending, isReadLate } = script;

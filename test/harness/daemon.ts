@@ -130,7 +130,7 @@ export class Daemon {
   readonly token: string;
   readonly port: number;
   readonly child: Child;
-  /** Its exit status, once its last line is in the log; null where a signal ended it. */
+  /** Its exit status, once its last line is in the log; null if a signal ended it. */
   readonly exited: Promise<number | null>;
   readonly #log: Lines<LogLine>;
   readonly #agent = new (scheme() === 'https' ? https : http).Agent({ keepAlive: true });

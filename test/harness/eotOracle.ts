@@ -68,7 +68,7 @@ for (let year = 1969n; year >= 1677n; year--) {
   YEAR_STARTS.set(year, YEAR_STARTS.get(year + 1n)! - (isLeap(year) ? 366n : 365n));
 }
 
-/** @returns nanoseconds since 1970-01-01T00:00:00Z, or undefined where the text is no eot. */
+/** @returns nanoseconds since 1970-01-01T00:00:00Z, or undefined if the text is no eot. */
 export function oracleNs(text: string): bigint | undefined {
   const form = text.length > CHARS ? undefined : FORMS.get(text.replace(/[0-9]/g, 'd'));
   if (form === undefined) return undefined;

@@ -154,7 +154,7 @@ export class NatsServer {
     return (await this.monitored('/varz')) as Varz;
   }
 
-  /** @returns what the monitoring port says; undefined where it does not answer, or not with 200. */
+  /** @returns what the monitoring port says; undefined if it does not answer, or not with 200. */
   async monitored(where: string): Promise<unknown> {
     try {
       const response = await fetch(`${this.monitor}${where}`, { signal: AbortSignal.timeout(5_000) });

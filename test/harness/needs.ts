@@ -6,9 +6,9 @@ import fs from 'node:fs';
 const SYSTEM_FOLDERS = ['/usr/sbin', '/sbin'];
 
 /**
- * Finds the programs also where this process did not look so far.
+ * Finds the programs also if this process did not look so far.
  * @param programs the Debian package that each is in.
- * @returns which are not installed, and what to do about it; undefined where all are.
+ * @returns which are not installed, and what to do about it; undefined if all are.
  */
 export function missingPrograms(programs: Readonly<Record<string, string>>): string | undefined {
   const folders = [...(process.env.PATH ?? '').split(':'), ...SYSTEM_FOLDERS];

@@ -163,7 +163,7 @@ export class Box {
     return this.store !== undefined;
   }
 
-  /** Waits for one thing. @returns undefined where the process has ended before, or it has failed. */
+  /** Waits for one thing. @returns undefined if the process has ended before, or it has failed. */
   async #alone<Value>(work: Promise<Value>): Promise<Value | undefined> {
     let isOver = false;
     let result: Value | undefined;

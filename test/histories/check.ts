@@ -53,7 +53,7 @@ export function look(directory: DataDirectory, model: Model): void {
   if (events) model.seen(events.map((arrival) => ({ sent: sentOf(arrival), arrival })));
 }
 
-/** @returns the events of a database; undefined where a call that was to fail has been one of these. */
+/** @returns the events of a database; undefined if a call that was to fail has been one of these. */
 export function readStored(file: string, model: Model, readonly: boolean): Arrival[] | undefined {
   let db: Database.Database | undefined;
   try {

@@ -37,7 +37,7 @@ export class Headquarters {
     this.#model = model;
   }
 
-  /** @returns how many messages it has of this epoch now; undefined where it has another number than was expected. */
+  /** @returns how many messages it has of this epoch now; undefined if it has another number than was expected. */
   store(epoch: string, chunk: StoredChunk, state: number): number | undefined {
     const log = this.logs.get(epoch) ?? [];
     if (log.length !== state) return undefined;

@@ -59,7 +59,7 @@ interface ResponseOf {
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
 ajv.addSchema(document, 'openapi');
 
-/** @returns the faults that a schema of the document finds in a value, as one text; empty where it finds none. */
+/** @returns the faults that a schema of the document finds in a value, as one text; empty if it finds none. */
 function faultsOf(value: unknown, ...path: readonly string[]): string {
   const pointer = path.map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1')).join('/');
   const isValid = ajv.getSchema(`openapi#/${pointer}`) ?? ajv.compile({ $ref: `openapi#/${pointer}` });

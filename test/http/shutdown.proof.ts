@@ -77,7 +77,7 @@ t.test('a request that is half sent is answered when it is whole, with Connectio
   t.equal(await stopped, 0);
 });
 
-/** @returns the state of the process in a letter, as proc(5) has it; empty where it is gone. */
+/** @returns the state of the process in a letter, as proc(5) has it; empty if it is gone. */
 function stateOf(daemon: Daemon): string {
   try {
     return /\) (\w) /.exec(fs.readFileSync(`/proc/${daemon.child.pid}/stat`, 'utf8'))?.[1] ?? '';

@@ -59,7 +59,7 @@ class Copy {
   }
 }
 
-/** @returns the source with the fault. @throws {Error} where its text does not occur exactly once. */
+/** @returns the source with the fault. @throws {Error} if its text does not occur exactly once. */
 export function mutated(source: string, { name, file, from, to }: Fault): string {
   const parts = source.split(from);
   if (parts.length !== 2)

@@ -11,7 +11,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 };
 const DEVICES = ['/dev/fuse', '/dev/loop-control'];
 
-/** @returns what this machine lacks for simulated power cuts, and what to do about it; undefined where it has all. */
+/** @returns what this machine lacks for simulated power cuts, and what to do about it; undefined if it has all. */
 export function missingNeeds(): string | undefined {
   if (process.getuid?.() !== 0) return 'Power cuts take root, for loop devices and mounts: run it with sudo.';
   const missing = missingPrograms(PROGRAMS);

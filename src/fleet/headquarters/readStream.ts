@@ -31,7 +31,7 @@ const STALLED_MS = 60_000;
 /**
  * Reads a stream in order, from its first message to the last one that was there when it began. Lost connections and
  * elections are passed over; no message is left out or given twice.
- * @throws {OperatorError} where there is no such stream, or its servers stop answering.
+ * @throws {OperatorError} if there is no such stream, or its servers stop answering.
  */
 export async function* readStream(nc: NatsConnection, options: ReadStreamOptions): AsyncGenerator<JsMsg> {
   const { stream, filter, last = false, headersOnly = false } = options;

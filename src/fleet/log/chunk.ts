@@ -32,12 +32,12 @@ export function linesOf(data: Uint8Array): string[] {
   return linesIn(gunzipSync(data, { maxOutputLength: UNPACKED_BYTES_MAX }).toString());
 }
 
-/** @returns the seq of an event's line; NaN where it is none. */
+/** @returns the seq of an event's line; NaN if it is none. */
 export function seqOf(line: string): number {
   return Number(LINE_SEQ.exec(line)?.[1]);
 }
 
-/** @returns the events of a chunk, and in what its data is not what its head says: empty where it is. */
+/** @returns the events of a chunk, and how its data differs from its head: empty if it does not. */
 export function readData(head: ChunkHead, data: Uint8Array): { lines: string[]; fault: string } {
   if (sha256Of(data) !== head.sha256) return { lines: [], fault: 'its data is not what Courtd-SHA256 says' };
   try {

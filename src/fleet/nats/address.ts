@@ -16,7 +16,7 @@ const PORT = 4222;
 
 /**
  * Reads `nats://` or `tls://`, several servers separated by commas. A scheme and a user that stand at the first count for all.
- * @throws {UsageError} where it is none, or mixes schemes or users.
+ * @throws {UsageError} if it is none, or mixes schemes or users.
  */
 export function parseServers(url: string): Servers {
   const scheme = /^\w+:\/\//.exec(url.trim())?.[0] ?? '';
@@ -64,7 +64,7 @@ function wrongUrl(url: string): UsageError {
 }
 
 /**
- * @returns one URL or several, separated by commas, as they may be shown: without user and password, also where a password has what
+ * @returns one URL or several, separated by commas, as they may be shown: without user and password, also if a password has what
  * should have been escaped.
  */
 export function shownUrl(text: string): string {

@@ -46,7 +46,7 @@ export interface Headers {
   get(name: string): string;
 }
 
-/** @returns what the headers say; undefined where they are not those of a chunk. */
+/** @returns what the headers say; undefined if they are not those of a chunk. */
 export function chunkHead(headers: Headers | undefined): ChunkHead | undefined {
   if (headers === undefined) return undefined;
   const [after, last, count] = [AFTER, LAST, COUNT].map((name) => numberIn(headers.get(name)));

@@ -49,7 +49,7 @@ export class BackupFile {
     return one.dev === other?.dev && one.ino === other.ino;
   }
 
-  /** Copies it into an existing file, and what is beside it to beside that. @throws Node's error. */
+  /** Copies it into an existing file, and its WAL or journal beside that. @throws Node's error. */
   async copyTo(target: string): Promise<void> {
     for (const { companion, fd } of this.#parts) {
       if (companion !== '') createPrivate(target + companion);

@@ -66,9 +66,9 @@ export class CopyFollower {
   readonly #box: DataDirectory;
   readonly #place: string;
   readonly #file: string;
-  /** The copy was on a disk of its own: then none is begun where that is not mounted. */
+  /** The copy was on a disk of its own: then no copy begins while that disk is not mounted. */
   #isElsewhere = false;
-  /** Up to where a comparison of all events has come; undefined: none runs. */
+  /** The seq that a comparison of all events has reached; undefined: none runs. */
   #compared: number | undefined;
   #comparedAt = Number.NEGATIVE_INFINITY;
   /** As of the beginning of the last comparison, with what came since. */
@@ -85,7 +85,7 @@ export class CopyFollower {
   }
 
   /**
-   * Brings the copy to where the box is now.
+   * Brings the copy up to date.
    * @param on is called after each transaction. @throws {ForeignCopy}, and {OperatorError} if it fails for now.
    */
   async round(on: (state: CopyState) => void): Promise<void> {
@@ -304,7 +304,7 @@ function lastOf(db: Database.Database, seq?: number): readonly [number, number] 
     .get(...(seq === undefined ? [] : [seq]));
 }
 
-/** @returns what a database is in which a daemon has counted: what is left out of a copy would be wrong in it. */
+/** @returns why a database is no copy: a daemon has counted in it, so its counters would not match the copied rows. */
 function usedBy(copy: Database.Database): string | undefined {
   const flushed = copy.prepare<[], number>('SELECT max(up_to, counted_up_to) FROM flushed').pluck().get();
   return (flushed ?? 0) === 0 ? undefined : 'is a backup, or has been served';

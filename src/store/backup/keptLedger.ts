@@ -15,7 +15,7 @@ export const NOBODY: Kept = { erasures: [], epochs: [] };
 
 /**
  * One of another box than the one that made the backup, such as a new one, does not know who was erased there.
- * @returns why what is kept does not say who has to be erased again; undefined where it does.
+ * @returns why the kept database does not say whom to erase again; undefined if it does.
  */
 export function ledgerFault(
   kept: Kept | undefined,
@@ -26,7 +26,7 @@ export function ledgerFault(
   return isSame ? undefined : 'missing';
 }
 
-/** @returns what of the database at `target` outlives it; undefined where that cannot be read. */
+/** @returns the part of the database at `target` that outlives it; undefined if that cannot be read. */
 export function keptOf(target: string): Kept | undefined {
   try {
     const db = new Database(target, { readonly: true, fileMustExist: true, timeout: COMMAND_BUSY_MS });
@@ -40,7 +40,7 @@ export function keptOf(target: string): Kept | undefined {
   }
 }
 
-/** Puts it into a restored database, where it is still to be applied (../erasure/erase.ts). @throws {SqliteError} */
+/** Puts it into a restored database, to be applied (../erasure/erase.ts). @throws {SqliteError} */
 export function keep(db: Database.Database, { erasures }: Kept): void {
   const known = new Map(readErasures(db).map((one) => [one.player.toString('hex'), one]));
   const isNew = ({ player, beforeNs }: Erasure) => {

@@ -8,7 +8,7 @@ const ISO_CHARS = 24;
 /**
  * When this box was last backed up. A file of its own, because a backup changes nothing in the database, and because the time
  * belongs to the box, while a database may come from another one (a restore).
- * @returns milliseconds since 1970-01-01T00:00:00Z; undefined where that is not known.
+ * @returns milliseconds since 1970-01-01T00:00:00Z; undefined if that is not known.
  */
 export function lastBackupMs(directory: DataDirectory): number | undefined {
   try {
@@ -19,7 +19,7 @@ export function lastBackupMs(directory: DataDirectory): number | undefined {
   }
 }
 
-/** @returns where backups were written to, each place with the time of its latest one (ISO 8601). */
+/** @returns the directories of backups, each with the time of its latest one (ISO 8601). */
 export function backupPlaces(directory: DataDirectory): Map<string, string> {
   const lines = (() => {
     try {

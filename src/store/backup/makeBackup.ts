@@ -25,7 +25,7 @@ interface MadeBackup extends Copy {
  * Copies the database, as it is at one moment, and notes when.
  * @param place a directory, which keeps its newest backups, or a new file that ends in .db.
  * @param keep how many backups a directory keeps.
- * @param copied is told how many bytes have been.
+ * @param copied gets the number of bytes so far.
  * @throws {OperatorError} why nothing was written there.
  */
 export function makeBackup(
@@ -50,7 +50,7 @@ export function makeBackup(
     };
   };
   const copyAndNote = async (db: Database) => {
-    // A database that was restored has none yet, and it is copied beside a writer.
+    // A restored database has none yet, and it is copied while the daemon writes.
     db.pragma('journal_mode = WAL');
     const made = await work();
     noteBackup(data, Date.now(), path.resolve(directory ?? made.file));
@@ -74,7 +74,7 @@ async function copyTo(file: string, data: DataDirectory, copied: (bytes: number)
 /**
  * A missing directory is never created: below a mount point whose disk is absent, it would be on the box's own disk.
  * @returns whether `place` is an existing directory; otherwise it is a file name that ends in .db.
- * @throws {OperatorError} where it is neither.
+ * @throws {OperatorError} if it is neither.
  */
 function isDirectory(place: string): boolean {
   const stat = explainWriteErrors(place, () => fs.statSync(place, { throwIfNoEntry: false }));
@@ -95,7 +95,7 @@ function newName(directory: string): string {
   return unusedName((time) => path.join(directory, `courtd-${time}.db`));
 }
 
-/** @throws {OperatorError} where the file is the database itself, or SQLite would take another one for part of it. */
+/** @throws {OperatorError} if the file is the database itself, or SQLite would take another one for part of it. */
 function refuseBadPlace(file: string, data: DataDirectory): void {
   const place = explainWriteErrors(file, () => fs.realpathSync(path.dirname(file)));
   const isBesideDatabase = place === fs.realpathSync(data.path);
@@ -110,7 +110,7 @@ function refuseBadPlace(file: string, data: DataDirectory): void {
   }
 }
 
-/** @throws {OperatorError} where the file exists. */
+/** @throws {OperatorError} if the file exists. */
 function refuseExisting(file: string): void {
   if (explainWriteErrors(file, () => fs.lstatSync(file, { throwIfNoEntry: false })) === undefined) return;
   throw new OperatorError(

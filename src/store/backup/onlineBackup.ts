@@ -12,11 +12,11 @@ import { workerFile } from '../sqlite/workerThread.ts';
 import type { Contents } from './verifyDatabase.ts';
 
 /**
- * How often the copy is synced while it is being written: one sync of all of it would hold up the daemon's.
+ * How often the copy is synced while it is being written: one sync of the whole copy would hold up the daemon's.
  */
 const COPY_SYNC_MS = 100;
 
-/** What the worker reports: the contents of the copy, what is wrong with it, or the failure of SQLite. */
+/** The report of the worker: the contents of the copy, its fault, or the failure of SQLite. */
 export type CopyAnswer =
   | { readonly contents: Contents }
   | { readonly invalid: string }
@@ -30,7 +30,7 @@ export interface Copy extends Contents {
 const fdatasync = promisify(fs.fdatasync);
 
 /**
- * Copies a database as of one moment, beside any writer (VACUUM INTO), verifies the copy, fsyncs it and
+ * Copies a database as of one moment, during writes (VACUUM INTO), verifies the copy, fsyncs it and
  * renames it into place. The copy has no free pages and no WAL; its seqs continue where those of the database
  * were.
  *
@@ -38,9 +38,9 @@ const fdatasync = promisify(fs.fdatasync);
  * handled; and the copy is synced as it grows, because one sync of gigabytes at the end would hold up the
  * daemon's.
  * @param onProgress called with the bytes written so far.
- * @throws {OperatorError} where the copy cannot be written or is not valid; the partial file has been
+ * @throws {OperatorError} if the copy cannot be written or is not valid; the partial file has been
  * removed.
- * @throws {SqliteError} where the database cannot be read.
+ * @throws {SqliteError} if the database cannot be read.
  */
 export async function copyDatabase(
   file: string,

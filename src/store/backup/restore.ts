@@ -26,7 +26,7 @@ import { type Contents, verifyDatabase } from './verifyDatabase.ts';
 /** Between two looks whether another program has let the database go. */
 const RETRY_MS = 50;
 
-/** The contents of the backup, and what became of them. */
+/** The contents of the backup, and the result of the restore. */
 export interface Restored extends Contents {
   /** The path of the replaced database; null if there was none. */
   readonly previousDatabase: string | null;
@@ -100,7 +100,7 @@ function verified(file: string, partial: string): Contents {
 
 /**
  * Makes of the copy what a daemon of this version uses. It begins an epoch, because the seqs after those of the backup will be
- * assigned to other events than before. Then it adds what is salvaged, and erases again whom this box knows to be erased.
+ * assigned to other events than before. Then it adds the salvaged events, and erases again the players that this box has erased.
  */
 async function complete(
   directory: DataDirectory,
@@ -116,7 +116,7 @@ async function complete(
     completeKeys(db);
     beginEpoch(db);
     db.exec('COMMIT');
-    // All of it is synced before the file gets its name (atomicFile.ts).
+    // The whole file is synced before it gets its name (atomicFile.ts).
     db.pragma('synchronous = OFF');
     keep(db, kept ?? NOBODY);
     const copy = { lastSeq, epochs: readEpochs(db) };
@@ -171,7 +171,7 @@ async function replace(
 }
 
 /**
- * Waits for whoever has the database open for a moment, as `tail --follow` has when something comes. SQLite's own timeout does
+ * Waits for a process that has the database open for a moment, as `tail --follow` has for new events. SQLite's own timeout does
  * not: no busy handler is asked when a connection leaves WAL mode (pager.c, pagerExclusiveLock).
  * @returns undefined if the database cannot be read.
  * @throws if another program keeps it open, which would continue with the replaced one; or the system's error.
@@ -191,7 +191,7 @@ async function tryOpenExclusively(file: string): Promise<Database.Database | und
 
 /**
  * Checkpoints the whole WAL into the database, and keeps other programs out until the connection is closed: one
- * that opened the database meanwhile would write to it, and leave a WAL beside the file that then has its name.
+ * that opened the database meanwhile would write to it, and leave a WAL beside its successor.
  * No other descriptor of the database may be closed here: that would drop the locks.
  */
 function openExclusively(file: string): Database.Database {

@@ -22,7 +22,7 @@ export interface Salvaged {
   accepted: number;
   duplicates: number;
   conflicts: number;
-  /** Events that could not be read; if a database cannot say how many it had, some of them may never have been there. */
+  /** Events that could not be read; if a database does not know how many it had, some of them may never have existed. */
   unreadable: number;
   /** Databases of which nothing could be read. */
   unreadableDatabases: number;
@@ -114,7 +114,7 @@ async function withSource<Result>(
     return await work(source);
   } finally {
     db.close();
-    // SQLite leaves it beside a WAL that it may not write; nothing is in it. Somebody may have the present database open.
+    // SQLite leaves an empty one beside a WAL that it may not write. Another process may have the present database open.
     if (REPLACED.test(file)) fs.rmSync(`${file}-shm`, { force: true });
   }
 }
@@ -127,7 +127,7 @@ export async function hasMore(file: string, target: SalvageTarget): Promise<bool
 /**
  * Adds to a database, which no box uses yet, what can be read in others of the same box and is not in it: with its time of receipt
  * and its mark `erased`. What it has already counts as a duplicate.
- * @param files in the order of their age. @param told called with how many events have been read.
+ * @param files in the order of their age. @param told gets the number of events so far.
  * @throws {SqliteError} if the events cannot be stored.
  */
 export async function salvage(

@@ -23,7 +23,7 @@ export interface Contents {
  * Reads every page and verifies every event of a copy that nobody else has open, and checks what a start does.
  * @param indexes also compares the indexes with their tables, which takes four seconds where the quick check
  * takes one. A copy that SQLite has just written does not need it.
- * @throws {OperatorError} where it is not an intact courtd database that this version can read; the message
+ * @throws {OperatorError} if it is not an intact courtd database that this version can read; the message
  * is the end of a sentence about it.
  */
 export function verifyDatabase(file: string, { indexes = false } = {}): Contents {

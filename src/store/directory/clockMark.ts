@@ -30,7 +30,7 @@ export function hasJustJumped(mark: ClockMark | undefined, nowMs: number): boole
 /** A file of constant length, overwritten in place: a full disk must take it, and a database may come from another box. */
 const MARK = /^(\d{15}) (\d{15})\n/;
 
-/** @returns undefined where there is no readable mark. */
+/** @returns undefined if there is no readable mark. */
 export function readMark(directory: DataDirectory): ClockMark | undefined {
   try {
     const [, last, since] = MARK.exec(directory.read('clock')) ?? [];

@@ -11,7 +11,7 @@ export class DirectoryInUse extends OperatorError {}
 /**
  * One daemon a data directory: the newest keys are only in its memory (keys.ts).
  * @returns the lock; it is held until it is closed or the process ends.
- * @throws {DirectoryInUse} where another daemon holds it.
+ * @throws {DirectoryInUse} if another daemon holds it.
  */
 export function lockDirectory(directory: DataDirectory): Database.Database {
   return lockFile(
@@ -46,7 +46,7 @@ function isTaken(file: string): boolean {
 
 /**
  * An exclusive SQLite lock on a file of its own: the kernel releases it however the process ends.
- * @throws {DirectoryInUse} `message`, where another process holds the lock.
+ * @throws {DirectoryInUse} `message`, if another process holds the lock.
  */
 function lockFile(file: string, message: string, waitMs = PROBE_MS): Database.Database {
   createPrivateIfMissing(file);

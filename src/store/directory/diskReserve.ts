@@ -21,7 +21,7 @@ const SLICE_BYTES = 128 * 1024;
 const { O_WRONLY, O_APPEND } = fs.constants;
 
 /**
- * @returns the size of the reserve; undefined where there is none. A symbolic link does not count: root must
+ * @returns the size of the reserve; undefined if there is none. A symbolic link does not count: root must
  * not follow what a member of the group has put there.
  */
 function reserveSize(directory: DataDirectory): number | undefined {
@@ -29,7 +29,7 @@ function reserveSize(directory: DataDirectory): number | undefined {
   return stat?.isFile() ? stat.size : undefined;
 }
 
-/** @returns the size of the reserve; 0 where there is none. */
+/** @returns the size of the reserve; 0 if there is none. */
 export function reservedBytes(directory: DataDirectory): number {
   return reserveSize(directory) ?? 0;
 }
@@ -41,7 +41,7 @@ export function freeBytes(directory: DataDirectory): number {
 }
 
 /**
- * Allocates the reserve, where as much again is free; one that was released grows as far as there is space,
+ * Allocates the reserve, if as much again is free; one that was released grows as far as there is space,
  * because a prune that was interrupted leaves a disk that is still full.
  * @returns whether it is complete.
  */
@@ -54,7 +54,7 @@ export function fillReserve(directory: DataDirectory): boolean {
   if (bytes === 0 || (size === undefined && free < 2 * RESERVE_BYTES)) return false;
   try {
     createPrivateIfMissing(directory.file('reserve'));
-    // Random bytes: zeros take no space where the file system compresses.
+    // Random bytes: zeros take no space if the file system compresses.
     return withReserveFile(directory, O_APPEND, (fd) => fs.writeSync(fd, randomBytes(bytes)) >= missing);
   } catch {
     return false;
@@ -76,7 +76,7 @@ function withReserveFile<Result>(
 
 /**
  * Releases the reserve.
- * @param bytes how much of it.
+ * @param bytes how much to release.
  * @returns whether there was any.
  */
 export function releaseReserve(directory: DataDirectory, bytes = RESERVE_BYTES): boolean {
@@ -89,7 +89,7 @@ export function releaseReserve(directory: DataDirectory, bytes = RESERVE_BYTES):
 /**
  * Keeps the reserve whole, from now on.
  * @param isNeeded whether a prune is using what was released.
- * @param truncateWal is called where the WAL may have taken the space: a reader may have kept it that long.
+ * @param truncateWal is called if the WAL may have taken the space: a reader may have kept it that long.
  * @returns a function that stops it.
  */
 export function keepReserve(
@@ -103,7 +103,7 @@ export function keepReserve(
       truncateWal();
       fillReserve(directory);
     } catch {
-      // The directory is not accessible: whoever writes to it will report that.
+      // The directory is not accessible: the next write to it will report that.
     }
   };
   check();
@@ -126,9 +126,9 @@ export function withReserve<Result>(directory: DataDirectory, work: () => Result
 }
 
 /**
- * Checkpoints the whole WAL and truncates it. Where the database file cannot grow by what is in the WAL, the
+ * Checkpoints the whole WAL and truncates it. If the database file cannot grow by the size of the WAL, the
  * reserve is released for that moment: truncating the WAL frees more than the file has grown by.
- * @throws {SqliteError} where there is still no space.
+ * @throws {SqliteError} if there is still no space.
  */
 export function truncateWal(db: Database, directory: DataDirectory): WalState {
   const truncate = () => (db.pragma('wal_checkpoint(TRUNCATE)') as [WalState])[0];

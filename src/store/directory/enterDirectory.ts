@@ -15,7 +15,7 @@ export function enterDirectory(directory: DataDirectory): void {
 }
 
 /**
- * SQLite opens a file even where it may not write to it, and creates others beside it.
+ * SQLite opens a file even if it may not write to it, and creates others beside it.
  * @throws the system's error, with the path that is not accessible.
  */
 function refuseInaccessible(directory: DataDirectory): void {
@@ -37,7 +37,7 @@ function refuseInaccessible(directory: DataDirectory): void {
     try {
       if (stat !== undefined) fs.accessSync(file, R_OK | W_OK);
     } catch (error) {
-      // A command that ends removes the files that SQLite has beside the database.
+      // A command that ends removes SQLite's other files.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
   }

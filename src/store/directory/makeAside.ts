@@ -9,7 +9,7 @@ import { lockDirectory } from './directoryLock.ts';
  * Makes a database in a data directory under a temporary name, while no daemon uses the directory. However that ends, nothing is left
  * under that name; what a killed process has left is removed first.
  * @param make fills the empty file that it is given, and gives it its name.
- * @throws {OperatorError} where the daemon runs, or the file cannot be created.
+ * @throws {OperatorError} if the daemon runs, or the file cannot be created.
  */
 export async function makeAside<Result>(
   directory: DataDirectory,

@@ -4,10 +4,10 @@ import type { DataDirectory } from '../../base/dataDirectory.ts';
 /** How long a database that `serve` has made is called new: an unmounted disk must not look like a box that has nothing to do. */
 const NEW_MS = 86_400_000;
 
-/** What courtd keeps beside a database, once it has one. Not what a command makes that only looks whether there is one. */
+/** The files that courtd keeps beside a database. Not the files of a command that only looks for a database. */
 const BESIDE = /^courtd\.(lock|clock|reserve|backup|db-wal|db\.replaced-.*|db\.layout-.*)$/;
 
-/** @returns the names of files that lie in a directory only beside a database, or where there was one. */
+/** @returns the names of the files in a directory that show that there is, or was, a database. */
 export function filesBesideDatabase(directory: DataDirectory): string[] {
   const isLeft = (name: string) =>
     BESIDE.test(name) &&
@@ -16,7 +16,7 @@ export function filesBesideDatabase(directory: DataDirectory): string[] {
   try {
     return fs.readdirSync(directory.path).filter(isLeft).sort();
   } catch {
-    // Whoever opens a file there says why it cannot be.
+    // The caller that opens a file there reports the reason.
     return [];
   }
 }
@@ -43,7 +43,7 @@ export function forgetNewDatabase(directory: DataDirectory): void {
   fs.rmSync(directory.file('newNote'), { force: true });
 }
 
-/** @returns for how long there has been a new database, in milliseconds; undefined where it is none, or no longer new. */
+/** @returns the age of a new database in milliseconds; undefined if there is none, or it is no longer new. */
 export function newDatabaseAgeMs(directory: DataDirectory, nowMs: number): number | undefined {
   try {
     const ageMs = nowMs - Date.parse(directory.read('newNote').trim());

@@ -73,7 +73,7 @@ export async function erasePlayer(
 }
 
 /**
- * Applies what is not finished in the ledger of a database that nobody else has open and that is no box's yet, such as a restored one.
+ * Applies the unfinished erasures of a database that no other process has open, such as a restored one before it gets its name.
  * @returns how many events were changed.
  */
 export async function applyLedger(db: Database): Promise<number> {
@@ -98,7 +98,7 @@ export async function applyLedger(db: Database): Promise<number> {
       await setImmediate();
     }
   }
-  // Every page is written anew, without what was there before, by way of a file: it may be larger than the memory.
+  // Write every page again, without its old content. By way of a file, because it may be larger than the memory.
   db.pragma('temp_store = FILE');
   db.exec('VACUUM');
   return tally.emptied + tally.renamed;

@@ -17,7 +17,7 @@ export interface ErasedEvents {
   readonly sessions: Set<number>;
 }
 
-/** Of an event: its names are null where they are missing. */
+/** Of an event: its names are null if they are missing. */
 export type EventRow = Omit<Arrival, 'type' | 'erased'> &
   EotHalves & {
     readonly session: number;
@@ -27,7 +27,7 @@ export type EventRow = Omit<Arrival, 'type' | 'erased'> &
   };
 
 /**
- * Selects EventRows; append a WHERE clause, with `+?` for a parameter: SQLite plans a join anew for each value that is bound to a bare
+ * Selects EventRows; append a WHERE clause, with `+?` for a parameter: SQLite plans a join again for each value that is bound to a bare
  * one, since the value may change the plan (its option STAT4). That takes five times as long as the row itself.
  */
 export const SELECT_EVENT = `
@@ -83,7 +83,7 @@ export function* erasedEvents(
   }
 }
 
-/** @returns what is left of the event of a row without the players of a redactor; undefined if it names none. */
+/** @returns the event of a row without the players of a redactor; undefined if it names none. */
 export function withoutPlayers(row: EventRow, redactor: Redactor) {
   const { type, sessionId, eotHigh, eotLow, erased, session: _session, ...rest } = row;
   const event = {

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Database } from 'better-sqlite3';
 
 /**
- * The players who have been erased, by keyed hashes: a reader of the ledger can tell whether somebody whose id is known was erased,
+ * The players who have been erased, by keyed hashes: a reader of the ledger can find out whether a known id was erased,
  * and not who was. What brings old events back (a restore, an import) applies it.
  */
 export interface Erasure {
@@ -37,7 +37,7 @@ export function readErasures(db: Database): Erasure[] {
   return rows.all().map(({ before, ...erasure }) => ({ ...erasure, beforeNs: BigInt(before) }));
 }
 
-/** @returns when the latest of those that are not finished was asked for; null where all are. */
+/** @returns when the latest unfinished erasure began; null if all are finished. */
 export function unfinishedErasureMs(db: Database): number | null {
   const latest = 'SELECT max(at_ms) FROM erasure WHERE finished_ms IS NULL';
   return db.prepare<[], number | null>(latest).pluck().get() ?? null;
@@ -60,7 +60,7 @@ export function secretOf(db: Database): Buffer {
   return db.prepare<[], Buffer>('SELECT key FROM secret').pluck().get()!;
 }
 
-/** @returns the entry of a player who is to be erased now. */
+/** @returns a new entry for a player. */
 export function erasureOf(db: Database, player: string, beforeNs: bigint, atMs: number): Erasure {
   const key = secretOf(db);
   return { key, player: hashOf(key, player), beforeNs, atMs, finishedMs: null };
@@ -90,7 +90,7 @@ export class ErasedPlayers {
   /** By the hash, as a text; of each key. */
   readonly #byKey = new Map<string, { key: Buffer; players: Map<string, Erasure> }>();
   readonly #known = new Map<string, Erasure | undefined>();
-  /** What happens from then on names nobody who is erased: nanoseconds since 1970-01-01T00:00:00Z; before all time: nobody is. */
+  /** No event from then on names an erased player: nanoseconds since 1970-01-01T00:00:00Z; before all time: nobody is erased. */
   readonly untilNs: bigint = -(2n ** 63n);
 
   constructor(ledger: readonly Erasure[]) {

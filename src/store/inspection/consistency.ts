@@ -3,7 +3,7 @@ import { keyHash } from '../layout/keyHash.ts';
 import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow } from '../read/arrivalRow.ts';
 import { Damage } from '../read/damage.ts';
 
-/** What is wrong in a database, even if every single page is intact: all faults are 0 where nothing is. */
+/** The faults of a database whose single pages are intact: each is 0 if there is none. */
 export interface Consistency {
   /** How many were checked. */
   readonly events: number;
@@ -50,7 +50,7 @@ const COUNTS = {
          + (SELECT count(*) FROM found WHERE session NOT IN (SELECT id FROM session))`,
 } satisfies { readonly [Name in keyof Consistency]?: string };
 
-/** Reads all events and all keys in one transaction, beside a running daemon: the WAL is kept meanwhile. */
+/** Reads all events and all keys in one transaction, also while the daemon runs: the WAL is kept meanwhile. */
 export function checkConsistency(db: Database, told: OnProgress): Consistency {
   db.function('key_hash', { deterministic: true }, (eventId: unknown) =>
     typeof eventId === 'string' ? keyHash(eventId) : null,

@@ -17,7 +17,7 @@ export interface FileHeader {
 /**
  * Closing the descriptor drops the locks of every connection of this process to the file: there must be none
  * (../../ARCHITECTURE.md#who-may-open-the-file).
- * @throws the system's error where the file cannot be read.
+ * @throws the system's error if the file cannot be read.
  */
 export function readHeader(file: string): FileHeader {
   const fd = fs.openSync(file, 'r');

@@ -9,7 +9,7 @@ const SPACE = /(?:\s|--[^\n]*|\/\*[\s\S]*?\*\/)+|('(?:[^']|'')*'|"(?:[^"]|"")*")
  * Compares the tables, indexes, triggers and views of a database with those that its migrations make. SQLite runs what a file
  * holds: with a trigger of somebody else's, an event could be acknowledged and be gone. Takes two milliseconds.
  * @param db of a layout that this version knows (`user_version`).
- * @returns what differs, as the end of a sentence about the file; undefined where nothing does.
+ * @returns what differs, as the end of a sentence about the file; undefined if nothing does.
  */
 export function layoutFault(db: Database.Database): string | undefined {
   const version = db.pragma('user_version', { simple: true }) as number;

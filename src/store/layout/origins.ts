@@ -18,7 +18,7 @@ export class OriginReader {
         FROM origin WHERE id = ?`);
   }
 
-  /** @returns undefined where there is no such origin: the database is damaged. */
+  /** @returns undefined if there is no such origin: the database is damaged. */
   find(id: number): Origin | undefined {
     return this.#known.get(id) ?? this.#ask(id);
   }

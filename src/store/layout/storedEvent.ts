@@ -7,7 +7,7 @@ export const INLINE_TEXT_BYTES = 4 * 1024;
 const FITS_IN_ROW = `octet_length(e.payload) + ifnull(octet_length(e.extra), 0) <= ${INLINE_TEXT_BYTES}`;
 
 /**
- * SQL for the payload and the unknown fields of an event `e`, NULL where they are large. So a chunk of rows is fetched at once, and
+ * SQL for the payload and the unknown fields of an event `e`, NULL if they are large. So a chunk of rows is fetched at once, and
  * its memory is bounded all the same: fetching every row separately took half as long again.
  */
 export const INLINE_TEXTS = `iif(${FITS_IN_ROW}, e.payload, NULL), iif(${FITS_IN_ROW}, e.extra, NULL)`;

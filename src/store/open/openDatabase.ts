@@ -41,7 +41,7 @@ export interface OpenOptions {
 
 /**
  * Opens the database of a data directory with the pragmas that make a commit durable.
- * @throws {OperatorError} where the file is missing, foreign, newer, damaged or not accessible.
+ * @throws {OperatorError} if the file is missing, foreign, newer, damaged or not accessible.
  */
 export function openDatabase(
   directory: DataDirectory,
@@ -74,7 +74,7 @@ export function openDatabase(
 
 /**
  * What `openDatabase` looks at first, for whoever makes a file beside the database before that.
- * @throws {OperatorError} and the system's errors, where the directory or its database is not courtd's, or damaged: nothing has been
+ * @throws {OperatorError} and the system's errors, if the directory or its database is not courtd's, or damaged: nothing has been
  * changed.
  */
 export function enterExisting(directory: DataDirectory, { check = false }: OpenOptions): void {
@@ -130,7 +130,7 @@ function refuseDamaged(file: string): void {
 /**
  * `existsSync` would report a file in an inaccessible directory as missing, and so would `statSync` where a file stands in the
  * directory's place.
- * @throws the system's error where that cannot be determined.
+ * @throws the system's error if that cannot be determined.
  */
 function exists(file: string): boolean {
   try {
@@ -198,7 +198,7 @@ export function layoutOf(db: Database.Database): number {
 
 /**
  * A new database may report FULL before its first write and lose it with that: call this again afterwards.
- * @throws {OperatorError} where commits are not durable.
+ * @throws {OperatorError} if commits are not durable.
  */
 export function assertDurable(db: Database.Database): void {
   const mode = [db.pragma('journal_mode', { simple: true }), db.pragma('synchronous', { simple: true })];

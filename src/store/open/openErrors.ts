@@ -29,7 +29,7 @@ function isSchemaDamaged(error: unknown): boolean {
   );
 }
 
-/** @returns what a command says that works on what is there. */
+/** @returns the error of a command that needs an existing database. */
 export function noDatabase(directory: DataDirectory): OperatorError {
   return (
     lostDatabase(directory) ??
@@ -41,7 +41,7 @@ export function noDatabase(directory: DataDirectory): OperatorError {
 
 /**
  * A new database in its place would hide that a disk is not mounted, or that somebody has moved the other one away.
- * @returns why none is made there; undefined where nothing lies there that belongs to one.
+ * @returns why no database is created there; undefined if the directory has no file of one.
  */
 export function lostDatabase(directory: DataDirectory): OperatorError | undefined {
   const left = filesBesideDatabase(directory);
@@ -63,7 +63,7 @@ export function unsound(directory: DataDirectory, fault: string): OperatorError 
 }
 
 /**
- * @returns the system's error code, which SQLite hides behind CANTOPEN or READONLY; undefined where access is
+ * @returns the system's error code, which SQLite hides behind CANTOPEN or READONLY; undefined if access is
  * granted.
  */
 function accessError(directory: DataDirectory, mode: number): string | undefined {
@@ -75,7 +75,7 @@ function accessError(directory: DataDirectory, mode: number): string | undefined
   }
 }
 
-/** SQLite says CANTOPEN of the files that it cannot make beside the database. Some file systems have no count: 0 of 0 are free. */
+/** SQLite reports CANTOPEN if it cannot create its files beside the database. Some file systems have no count: 0 of 0 are free. */
 function hasNoInode(directory: DataDirectory): boolean {
   try {
     const { files, ffree } = fs.statfsSync(directory.path);

@@ -12,7 +12,7 @@ const RETRY_MS = 100;
  * Checkpoints and fsyncs everything that a crash left in the page cache, before any event is called a
  * duplicate (../../ARCHITECTURE.md#recovery-barrier). Otherwise an event that had been written but not synced
  * could be acknowledged as a duplicate and then be lost in a power failure.
- * @throws {OperatorError} where another program keeps reading the WAL for START_BARRIER_MS.
+ * @throws {OperatorError} if another program keeps reading the WAL for START_BARRIER_MS.
  * @throws {SqliteError} and the system's errors, a full disk among them.
  */
 export async function recoveryBarrier(db: Database, directory: DataDirectory): Promise<void> {

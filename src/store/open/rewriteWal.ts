@@ -36,7 +36,7 @@ export function rewriteWal(db: Database, isDone = () => false): void {
   fsync(path.dirname(db.name));
 }
 
-/** @returns how far the WAL reaches that SQLite reads, in bytes; 0 where it has no commit. */
+/** @returns how far the WAL reaches that SQLite reads, in bytes; 0 if it has no commit. */
 function committedBytes(db: Database): number {
   // The first read opens the WAL.
   db.pragma('user_version');

@@ -6,8 +6,8 @@ const TABLES = ['session', 'origin', 'flushed', 'token'];
 
 /**
  * Checks the layout, the tables that every event needs, and what a start reads; checking the whole file would take seconds.
- * @returns what keeps a daemon from using the database, as the end of a sentence; undefined where nothing does.
- * @throws {SqliteError} where that cannot be read.
+ * @returns what keeps a daemon from using the database, as the end of a sentence; undefined if nothing does.
+ * @throws {SqliteError} if that cannot be read.
  */
 export function startFault(db: Database): string | undefined {
   if (!isIntact(db, 'sqlite_schema')) return 'is damaged';

@@ -9,7 +9,7 @@ export interface DataOption {
 
 /**
  * Opens the database of the data directory, runs `work` on it and closes it.
- * @throws {OperatorError} where the database cannot be opened, or fails: what happened and what to do.
+ * @throws {OperatorError} if the database cannot be opened, or fails: what happened and what to do.
  */
 export async function withDatabase<Result>(
   { data }: DataOption,

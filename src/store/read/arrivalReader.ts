@@ -86,7 +86,7 @@ export class ArrivalReader {
 
   /**
    * @param seq what was read last; 0: nothing.
-   * @param limit events at the most; fewer where they are large.
+   * @param limit events at the most; fewer if they are large.
    * @param damage takes what is left out; absent: one of the chunk's own.
    */
   after(seq: number, limit: number, damage = new Damage()): ArrivalChunk {

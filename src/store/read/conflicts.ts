@@ -6,7 +6,7 @@ import { Damage } from './damage.ts';
 export interface StoredConflict {
   /** The one that is stored. */
   readonly stored: DecodedEvent;
-  /** The latest different version, as JSON text; null where it was too large to keep. */
+  /** The latest different version, as JSON text; null if it was too large to keep. */
   readonly other: string | null;
   /** How often a different version was sent. */
   readonly times: number;

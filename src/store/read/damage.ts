@@ -48,7 +48,7 @@ export class Damage {
     return this.#events > 0 || this.#sentences.length > 0;
   }
 
-  /** @returns what is damaged, as sentences; empty where nothing is. */
+  /** @returns what is damaged, as sentences; empty if nothing is. */
   toString(): string {
     const rest = this.#events - this.#named.length;
     const named = `${this.#named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
@@ -57,7 +57,7 @@ export class Damage {
     return [...leftOut, ...this.#sentences].join(' ');
   }
 
-  /** @throws {OperatorError} where something was found. */
+  /** @throws {OperatorError} if something was found. */
   assertNone(): void {
     if (!this.isFound) return;
     throw new OperatorError(`${this} Make a copy of the database, then restore a backup.`);

@@ -10,7 +10,7 @@ interface FoundEvent extends DecodedEvent {
 }
 
 /**
- * @returns every stored revision of one event, in ascending order; empty where there is none. The keys of the newest events are
+ * @returns every stored revision of one event, in ascending order; empty if there is none. The keys of the newest events are
  * only in the daemon's memory (keys.ts), so those events are searched.
  * @param damage takes the revisions that are damaged, and left out; without it, they are an error.
  * @throws {OperatorError}

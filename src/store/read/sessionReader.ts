@@ -76,7 +76,7 @@ interface SessionChunk {
  * checksum is left out.
  * @param db a connection of its own: creates temporary tables in it.
  * @yields chunks, some of them without events.
- * @throws {OperatorError} without `damage`, at the end, where something is damaged. @throws {SqliteError} where a page is.
+ * @throws {OperatorError} without `damage`, at the end, if something is damaged. @throws {SqliteError} if a page is.
  */
 export function* readSession(
   db: Database,

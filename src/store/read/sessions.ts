@@ -45,7 +45,7 @@ interface SessionLateness {
 
 /**
  * The row of a session may outlive its last event, because the daemon caches its id.
- * @returns the id of a session; undefined where no event of it is stored.
+ * @returns the id of a session; undefined if no event of it is stored.
  */
 export function findSession(db: Database, name: string): number | undefined {
   const find = 'SELECT id FROM session_total WHERE name = ? AND events > 0';
@@ -105,7 +105,7 @@ export function sessionLine(db: Database, id: number): SessionLine {
 /**
  * Reads the whole session.
  * @param damage takes what is damaged, and left out: see readSession.
- * @throws {OperatorError} where no event of this session is stored.
+ * @throws {OperatorError} if no event of this session is stored.
  */
 export function summarizeSession(db: Database, name: string, damage?: Damage): SessionSummary {
   const id = sessionId(db, name);

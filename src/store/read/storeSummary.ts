@@ -18,7 +18,7 @@ export interface EventCounts {
 interface StoreSummary extends EventCounts {
   /** When the oldest event that is stored was received, in milliseconds since 1970-01-01T00:00:00Z. */
   readonly oldestMs: number | undefined;
-  /** Bytes a day by which the database grows, less what retention deletes; undefined where that is not known yet. */
+  /** Bytes a day by which the database grows, less what retention deletes; undefined if that is not known yet. */
   readonly growthBytesPerDay: number | undefined;
 }
 

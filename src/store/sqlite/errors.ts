@@ -32,7 +32,7 @@ export function failureKind(error: unknown): FailureKind {
 }
 
 /**
- * Closes a connection on which something has failed; not where that was the disk. Closing the last one checkpoints, and a sync behind
+ * Closes a connection after a failure, unless the disk failed. Closing the last one checkpoints, and a sync behind
  * one that has failed proves nothing (../../ARCHITECTURE.md#a-failed-fsync-is-final): so it stays open until the process exits, which
  * it does then without an end of its own, at which better-sqlite3 closes what is open.
  */

@@ -23,7 +23,7 @@ export const READY = 'ready';
 /**
  * Runs a worker that reports with `postFailure`.
  * @param mayGoOn what a worker that is READY is answered.
- * @returns its failure once it has ended; undefined where it succeeded.
+ * @returns its failure once it has ended; undefined if it succeeded.
  */
 export async function runWorker(file: URL, workerData: unknown, mayGoOn = () => true): Promise<unknown> {
   const worker = new Worker(file, { workerData });

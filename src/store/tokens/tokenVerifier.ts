@@ -83,7 +83,7 @@ export class TokenVerifier {
 
   /**
    * @returns whether `token` is valid; its use is then recorded.
-   * @throws {Problem} 503 where the tokens cannot be read.
+   * @throws {Problem} 503 if the tokens cannot be read.
    */
   accepts(token: string, from: string): boolean {
     const known = matching(this.#current(), hashOf(token));
@@ -129,7 +129,7 @@ export class TokenVerifier {
   /**
    * Asks the database once in a turn of the event loop: whatever has been read from the network by then was
    * sent earlier.
-   * @throws {Problem} 503 where the tokens cannot be read: without them no request can be answered 401
+   * @throws {Problem} 503 if the tokens cannot be read: without them no request can be answered 401
    * either.
    */
   #current(): readonly TimedToken[] {
@@ -147,7 +147,7 @@ export class TokenVerifier {
     return this.#unexpired;
   }
 
-  /** @throws {Problem} 503 where the database cannot be read. */
+  /** @throws {Problem} 503 if the database cannot be read. */
   #guarded<Answer>(ask: () => Answer): Answer {
     try {
       return ask();
@@ -182,7 +182,7 @@ export class TokenVerifier {
   }
 }
 
-/** @returns the token with this hash, compared in constant time; undefined where there is none. */
+/** @returns the token with this hash, compared in constant time; undefined if there is none. */
 function matching(tokens: readonly TimedToken[], hash: Buffer): TimedToken | undefined {
   let match: TimedToken | undefined;
   for (const token of tokens) if (timingSafeEqual(token.hash, hash)) match = token;

@@ -40,7 +40,7 @@ export function isValid(token: Token, nowMs: number): boolean {
   return ['active', 'retiring'].includes(tokenState(token, nowMs));
 }
 
-/** @returns when the token ends or ended; null where it has no end. */
+/** @returns when the token ends or ended; null if it has no end. */
 export function tokenEndMs({ expires_ms, revoked_ms }: Token): number | null {
   if (expires_ms === null || revoked_ms === null) return expires_ms ?? revoked_ms;
   return Math.min(expires_ms, revoked_ms);
@@ -60,7 +60,7 @@ interface Rotation {
  * Creates a token; the older ones end after the grace. A rotation never lengthens an earlier grace, and a
  * grace of 0 ends all older tokens immediately.
  * @param graceS seconds.
- * @throws {SqliteError} where the database is locked, or the disk is full and the reserve used up.
+ * @throws {SqliteError} if the database is locked, or the disk is full and the reserve used up.
  */
 export function rotateToken(db: Database, graceS: number, nowMs: number, given?: string): Rotation {
   const token = given ?? randomBytes(TOKEN_BYTES).toString('base64url');
@@ -89,7 +89,7 @@ export function rotateToken(db: Database, graceS: number, nowMs: number, given?:
  * recorded all the same, since to a daemon whose clock was set meanwhile the token may still be valid
  * (tokenVerifier.ts).
  * @returns the token as it was.
- * @throws {OperatorError} where there is no such token.
+ * @throws {OperatorError} if there is no such token.
  */
 export function revokeToken(db: Database, id: number, nowMs: number): Token {
   const token = listTokens(db).find((token) => token.id === id);

@@ -83,7 +83,7 @@ export class Checkpointer {
     else if (this.#run(this.#passive) === 'incomplete') this.#pause(CHECKPOINT_RETRY_MS.short);
   }
 
-  /** @returns once few frames are left to copy, so that truncating the WAL is short; also where a reader keeps them, or it fails. */
+  /** @returns once few frames are left to copy, so that truncating the WAL is short; also if a reader keeps them, or it fails. */
   async copied(): Promise<void> {
     await this.#worker;
     if (this.#hasStopped || this.#isShort()) return;

@@ -37,7 +37,7 @@ export interface Copies {
 export interface Conflict {
   /** As sent. */
   readonly event: CourtEvent;
-  /** Whose event is stored under its id; undefined where it is the same camera's. */
+  /** Whose event is stored under its id; undefined if it is the same camera's. */
   readonly other: CameraNames | undefined;
 }
 

@@ -4,7 +4,7 @@ import { type CourtEvent, eventToJson } from '../../protocol/event.ts';
 
 /**
  * The latest other version of an event in conflict, for `courtd conflicts`: the newest CONFLICT_COPIES are kept. It is written in
- * the transaction of its request, and costs nothing where there is no conflict.
+ * the transaction of its request, and costs nothing if there is no conflict.
  */
 export class ConflictCopies {
   readonly #put: Statement<[number, string | null]>;

@@ -120,7 +120,7 @@ export class GroupCommit {
 
   /**
    * @returns the counts, after the commit has been fsynced.
-   * @throws {Problem} 503 where the events are not stored: full, busy, overloaded, shutting down, failed.
+   * @throws {Problem} 503 if the events are not stored: full, busy, overloaded, shutting down, failed.
    */
   append(events: readonly CourtEvent[]): Promise<Counts> {
     return new Promise((resolve, reject) => {
@@ -168,8 +168,8 @@ export class GroupCommit {
   /**
    * Commits a step of retention, without an fsync: what a power failure undoes, the next prune does again.
    * Call it outside of a turn: this thread is between two groups then.
-   * @throws {SqliteError} where it was rolled back. After a fatal one every request is refused.
-   * @throws {Problem} 503 where nothing is written any more.
+   * @throws {SqliteError} if it was rolled back. After a fatal one every request is refused.
+   * @throws {Problem} 503 if nothing is written any more.
    */
   step(work: () => void): void {
     if (this.#isFailed) throw unavailable('failed');

@@ -32,7 +32,7 @@ class Operator {
     this.#box = box;
   }
 
-  /** @returns the answer of a command that prints JSON. @throws {Broken} where it ends otherwise than it may. */
+  /** @returns the answer of a command that prints JSON. @throws {Broken} if it ends otherwise than it may. */
   async ask<Answer>(statuses: readonly number[], ...args: string[]): Promise<Answer> {
     const { status, stdout, stderr } = await this.#box.run(...AS_MEMBER, ...args);
     const isExpected = status !== null && statuses.includes(status) && stderr === '';

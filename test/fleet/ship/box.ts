@@ -104,7 +104,7 @@ export class Box {
 /** `courtd ship` in a process of its own. */
 export class RunningShipper {
   readonly pid: number;
-  /** Its exit status; null where a signal ended it. */
+  /** Its exit status; null if a signal ended it. */
   readonly exited: Promise<number | null>;
   readonly #child: ReturnType<typeof start>;
   readonly #watcher: fs.FSWatcher;

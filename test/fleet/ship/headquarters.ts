@@ -80,7 +80,7 @@ export class Headquarters {
     return (state as { messages: number }).messages;
   }
 
-  /** @returns every message of a box, in the order of the stream. @throws {Error} where one is not as design 8 says. */
+  /** @returns every message of a box, in the order of the stream. @throws {Error} if one is not as design 8 says. */
   messages(box: string): Promise<FleetMessage[]> {
     return Array.fromAsync(this.each(box));
   }
@@ -107,7 +107,7 @@ export class Headquarters {
     }
   }
 
-  /** @returns the last status message of a box; undefined where there is none. */
+  /** @returns the last status message of a box; undefined if there is none. */
   async status(box: string): Promise<Record<string, unknown> | undefined> {
     const answer = await this.#nc.request(`$JS.API.DIRECT.GET.KV_court-status.$KV.court-status.${box}`, '', {
       timeout: 20_000,

@@ -50,7 +50,7 @@ async function until(isSo: () => boolean, what: string): Promise<void> {
   }
 }
 
-/** @returns why there can be no strace here; undefined where it works. */
+/** @returns why there can be no strace here; undefined if it works. */
 async function noStrace(): Promise<string | undefined> {
   const { status, stderr } = await run('strace', ['-qq', '-o', '/dev/null', 'true']);
   if (status === 0) return undefined;
