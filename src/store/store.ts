@@ -110,7 +110,7 @@ export class Store {
   }
 
   /**
-   * Opens the data directory for writing; creates it where it does not exist, and upgrades a database of an older layout.
+   * Opens the data directory for writing; creates it if it does not exist, and upgrades a database of an older layout.
    * @throws {OperatorError} if that fails: the message says why and what to do.
    */
   static open(directory: DataDirectory, on: StoreEvents, options: StoreOptions = {}): Promise<Store> {
@@ -131,7 +131,7 @@ export class Store {
     let [db, lock]: (Database | undefined)[] = [];
     try {
       const isNew = lacksDatabase(directory);
-      // The lock lies only beside a database: where it is alone, there was one.
+      // The lock exists only beside a database: if it is alone, there was one.
       if (isNew) openDatabase(directory, make).close();
       else enterExisting(directory, make);
       lock = lockDirectory(directory);
@@ -169,7 +169,7 @@ export class Store {
     return this.#writer.queued;
   }
 
-  /** @returns what is stored of the sources; nothing if it cannot be read. */
+  /** @returns the stored state of the sources; nothing if it cannot be read. */
   sources(): StoredSources {
     return this.#unlessUnreadable(() => readSources(this.#db)) ?? { days: 0, sources: [] };
   }
@@ -258,8 +258,8 @@ export class Store {
   }
 
   /**
-   * Refuses new requests, waits for the queued ones, then checkpoints and closes the database. Not after a fatal failure: whoever was
-   * told of it exits without.
+   * Rejects new requests, waits for the queued ones, then checkpoints and closes the database. Not after a fatal failure: its
+   * observer exits without.
    */
   async close(): Promise<void> {
     this.#isClosed = true;

@@ -35,7 +35,7 @@ export function beginEpoch(db: Database, shippedSeq: number | null = null): void
   ).run({ shippedSeq });
 }
 
-/** @returns all of them, the current one last. */
+/** @returns all epochs, the current one last. */
 export function readEpochs(db: Database): Epoch[] {
   return db
     .prepare<[], Epoch>('SELECT name, from_seq AS fromSeq, shipped_seq AS shippedSeq FROM epoch ORDER BY id')
@@ -43,14 +43,14 @@ export function readEpochs(db: Database): Epoch[] {
 }
 
 /**
- * @returns the highest seq up to which two logs have the same events: MAX_SAFE_INTEGER where they are the same log, undefined where
+ * @returns the highest seq up to which two logs have the same events: MAX_SAFE_INTEGER if they are the same log, undefined if
  * they have nothing in common.
  */
 export function sharedUpTo(one: readonly Epoch[], other: readonly Epoch[]): number | undefined {
   let same = 0;
   while (same < one.length && one[same]!.name === other[same]?.name) same++;
   if (same === 0) return undefined;
-  // They share the last common epoch up to where either log began another one.
+  // They share the last common epoch up to the seq at which either log began another one.
   const parted = [...one.slice(same), ...other.slice(same)];
   return Math.min(Number.MAX_SAFE_INTEGER, ...parted.map(({ fromSeq }) => fromSeq));
 }

@@ -14,7 +14,7 @@ import { RANDOM_NAME } from './epochs.ts';
  * - The keys of events after `flushed.up_to` are only in the memory of the daemon, and can be recomputed from
  *   `event` (keys.ts).
  * - No table that takes events has a constraint, other than its key, that OR IGNORE could swallow.
- * - `conflict` counts every event in conflict; `conflict_copy` keeps what the newest of them came with.
+ * - `conflict` counts every event in conflict; `conflict_copy` keeps the content of the newest ones.
  */
 
 /**

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
 
-/** Bytes of an event's payload and unknown fields; where they are larger, they are read apart from its row. */
+/** Bytes of an event's payload and unknown fields; if they are larger, they are read apart from its row. */
 export const INLINE_TEXT_BYTES = 4 * 1024;
 
 const FITS_IN_ROW = `octet_length(e.payload) + ifnull(octet_length(e.extra), 0) <= ${INLINE_TEXT_BYTES}`;

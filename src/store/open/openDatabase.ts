@@ -19,12 +19,12 @@ import { startFault } from './startFault.ts';
 
 /** Page cache of the database, in KiB: 16 MB and 64 MB were no faster (measured). */
 const PAGE_CACHE_KIB = 8_000;
-/** SQLite truncates the WAL to this size when it starts it anew after a checkpoint. */
+/** SQLite truncates the WAL to this size when it starts it again after a checkpoint. */
 const WAL_SIZE_LIMIT_BYTES = 64 * 1024 ** 2;
 
 /** What a command may do to a database that it opens; by default it must exist and be of this layout. */
 export interface OpenOptions {
-  /** Create the directory and the database where there is none: only `serve` and `token rotate` do. */
+  /** Create the directory and the database if there is none: only `serve` and `token rotate` do. */
   readonly create?: boolean;
   /**
    * First look for damage, in the tables that every event needs: only `serve` and `check` do. Other commands read what
@@ -33,7 +33,7 @@ export interface OpenOptions {
   readonly check?: boolean;
   /** Open a database of an older layout too: only `serve` does, and then upgrades it (upgradeDatabase.ts). */
   readonly acceptOlder?: boolean;
-  /** The caller holds the lock of the directory: whoever held it before may have written, and its sync may have failed. */
+  /** The caller holds the lock of the directory: its previous holder may have written, and its sync may have failed. */
   readonly isLocked?: boolean;
   /** How long SQLite may wait for a lock, in milliseconds: the event loop is blocked meanwhile. */
   readonly busyMs?: number;
@@ -73,7 +73,7 @@ export function openDatabase(
 }
 
 /**
- * What `openDatabase` looks at first, for whoever makes a file beside the database before that.
+ * The first checks of `openDatabase`, for a caller that makes a file beside the database before that.
  * @throws {OperatorError} and the system's errors, if the directory or its database is not courtd's, or damaged: nothing has been
  * changed.
  */
@@ -110,7 +110,7 @@ function refuseForeign(directory: DataDirectory): void {
 }
 
 /**
- * Where there is a WAL, over a read-only connection: closing one that can write would checkpoint the WAL into the
+ * If there is a WAL, over a read-only connection: closing one that can write would checkpoint the WAL into the
  * damaged file.
  */
 function refuseDamaged(file: string): void {
@@ -128,7 +128,7 @@ function refuseDamaged(file: string): void {
 }
 
 /**
- * `existsSync` would report a file in an inaccessible directory as missing, and so would `statSync` where a file stands in the
+ * `existsSync` would report a file in an inaccessible directory as missing, and so would `statSync` if a file is in the
  * directory's place.
  * @throws the system's error if that cannot be determined.
  */

@@ -30,7 +30,7 @@ export async function recoveryBarrier(db: Database, directory: DataDirectory): P
   fsync(directory.path);
 }
 
-/** A reader may keep the WAL from being truncated: it is enough that all of it is in the database file. */
+/** A reader may keep the WAL from being truncated: it is enough that all its pages are in the database file. */
 function isCheckpointed(db: Database, directory: DataDirectory): boolean {
   const { busy, log, checkpointed } = truncateWal(db, directory);
   return busy === 0 || (log === checkpointed && log >= 0);

@@ -12,9 +12,9 @@ const PIECE_BYTES = 1024 ** 2;
 /**
  * Makes durable what a connection finds in the WAL of a process that is gone (../../ARCHITECTURE.md#recovery-barrier): writes it over
  * itself, and syncs it. A sync alone is not enough: after one that has failed the kernel takes what was written for clean, so that no
- * later one writes it, and goes on showing it. Call it before anything that may checkpoint; closing the last connection does.
- * @param isDone whether somebody else has; asked only where the WAL has commits.
- * @throws {SqliteError}: busy, where another program writes. Node's error, where the disk fails.
+ * later one writes it, and continues to show it. Call it before anything that may checkpoint; closing the last connection does.
+ * @param isDone whether another process has; called only if the WAL has commits.
+ * @throws {SqliteError}: busy, if another program writes. Node's error, if the disk fails.
  */
 export function rewriteWal(db: Database, isDone = () => false): void {
   const bytes = committedBytes(db);
@@ -49,7 +49,7 @@ function overwrite(fd: number, bytes: number): void {
   const piece = Buffer.allocUnsafe(Math.min(bytes, PIECE_BYTES));
   for (let at = 0; at < bytes; ) {
     const read = fs.readSync(fd, piece, 0, Math.min(piece.length, bytes - at), at);
-    // It has been truncated: whoever did has checkpointed all of it.
+    // It has been truncated, and so checkpointed before.
     if (read === 0) return;
     at += fs.writeSync(fd, piece, 0, read, at);
   }

@@ -44,7 +44,7 @@ interface Bounds {
 
 /**
  * Reads events in the order of arrival, by seq, in chunks. Each is one short transaction, bounded in rows and bytes, so that the
- * WAL is never pinned for long; between two of them the only state is the seq that the caller has.
+ * WAL is never pinned for long; between two chunks the only state is the seq that the caller has.
  *
  * No event is stored later with a lower seq. The only writer assigns seqs inside the transaction that stores the events, each
  * higher than all before it, and commits one transaction after another; a rollback leaves a hole that nothing fills. So whoever
@@ -87,7 +87,7 @@ export class ArrivalReader {
   /**
    * @param seq what was read last; 0: nothing.
    * @param limit events at the most; fewer if they are large.
-   * @param damage takes what is left out; absent: one of the chunk's own.
+   * @param damage takes the damaged events, which are left out; absent: one of the chunk's own.
    */
   after(seq: number, limit: number, damage = new Damage()): ArrivalChunk {
     return this.#read(seq, limit, damage);
@@ -170,7 +170,7 @@ export interface ReadArrivals {
 
 /**
  * Reads every event once, in short transactions. The last chunk may have some that came meanwhile.
- * @param damage takes what is damaged, and left out.
+ * @param damage takes the damaged events, which are left out.
  */
 export function* readArrivals(db: Database, damage: Damage): Generator<ReadArrivals> {
   const reader = new ArrivalReader(db);
@@ -182,7 +182,7 @@ export function* readArrivals(db: Database, damage: Damage): Generator<ReadArriv
   }
 }
 
-/** @returns up to where a reader has come that has read the last event. */
+/** @returns the position of a reader that has read the last event. */
 function beyond(seen: number, { lastSeq, prunedSeq }: Pick<ArrivalChunk, 'lastSeq' | 'prunedSeq'>): number {
   return lastSeq > prunedSeq ? Math.max(seen, lastSeq) : seen;
 }

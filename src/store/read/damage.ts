@@ -13,7 +13,7 @@ interface DamagedEvent {
   readonly revision: unknown;
 }
 
-/** What a reader has found damaged in the database, and has left out: whoever counts on the result must notice. */
+/** The damage that a reader has found in the database, and has left out: the user of the result must notice it. */
 export class Damage {
   /** Damaged events. */
   #events = 0;

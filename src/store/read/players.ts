@@ -22,7 +22,7 @@ interface NamedChunk extends ReadArrivals {
 
 /**
  * Reads every event once, in short transactions: no index of players is kept, which would cost ingest (../../ARCHITECTURE.md#players).
- * @param damage takes what is damaged, and left out.
+ * @param damage takes the damaged events, which are left out.
  */
 export function* readNamed(db: Database, damage: Damage): Generator<NamedChunk> {
   for (const { events, ...read } of readArrivals(db, damage)) {
@@ -128,7 +128,7 @@ export class PlayerCounts {
         if (!isBefore(at, tally.last)) tally.last = at;
         continue;
       }
-      // A copy: a part of a text keeps all of it in memory, which is the payload here.
+      // A copy: a part of a text keeps the whole text in memory, which is the payload here.
       const name = Buffer.from(player).toString();
       this.#some.set(key, { player: name, session, type, events: 1, first: at, last: at });
       this.#chars += key.length;

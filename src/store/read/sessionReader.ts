@@ -41,11 +41,11 @@ export interface ReadEvent extends Arrival, Pick<DecodedEvent, 'origin'> {
 /** Which events to read, and how. */
 interface ReadOptions extends EventFilter {
   /**
-   * Takes what was left out, and whether the session's count says that there is more. Without it, the end of the read throws where
+   * Takes the damaged events, and whether the session's count says that there are more. Without it, the end of the read throws if
    * something is damaged.
    */
   readonly damage?: Damage | undefined;
-  /** Sources whose events come where a right clock would have put them; their eot stays as it was sent. */
+  /** Sources whose events are put where a right clock would have put them; their eot stays as it was sent. */
   readonly clockOffsets?: ClockOffsets | undefined;
   /** Called before the first chunk. */
   readonly onBegin?: (asOf: AsOf) => void;

@@ -104,7 +104,7 @@ export function sessionLine(db: Database, id: number): SessionLine {
 
 /**
  * Reads the whole session.
- * @param damage takes what is damaged, and left out: see readSession.
+ * @param damage as of readSession.
  * @throws {OperatorError} if no event of this session is stored.
  */
 export function summarizeSession(db: Database, name: string, damage?: Damage): SessionSummary {

@@ -9,7 +9,7 @@ export interface Lag {
   readonly epochs: readonly Epoch[];
   /** The highest seq that was ever assigned; 0 without events. */
   readonly newestSeq: number;
-  /** Undefined where nothing was to be counted. */
+  /** Undefined if there was nothing to count. */
   readonly behind:
     | {
         readonly events: number;

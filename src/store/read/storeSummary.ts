@@ -53,7 +53,7 @@ export function summarizeStore(db: Database, nowMs: number): StoreSummary {
     const bytes = (pragma('page_count') - pragma('freelist_count')) * pragma('page_size');
     const seqAt = (ms: number) => firstSince(at, oldest.seq, newest.seq, ms);
     const came = newest.seq + 1 - seqAt(nowMs - spanMs);
-    // Where retention has deleted events, it will go on: next it deletes what is the oldest now.
+    // If retention has deleted events, it will continue: next it deletes the events that are the oldest now.
     const goes = oldest.seq > 1 ? seqAt(oldest.ms + spanMs) - oldest.seq : 0;
     const bytesPerSeq = bytes / (newest.seq + 1 - oldest.seq);
     growthBytesPerDay = ((came - goes) * bytesPerSeq * DAY_MS) / spanMs;

@@ -77,7 +77,7 @@ const LAYOUT = `
 `;
 /** "crtj" in ASCII. */
 const APPLICATION_ID = 0x6372746a;
-/** What a row takes beside its body. */
+/** Bytes of a row without its body. */
 const ROW_BYTES = 512;
 
 /**
@@ -138,7 +138,7 @@ export class RefusedFile {
   }
 
   /**
-   * Adds requests in one transaction, and deletes what is too much then.
+   * Adds requests in one transaction, and deletes the oldest ones beyond the limits.
    * @param maxBytes of all bodies.
    */
   add(requests: readonly NewRequest[], maxBytes: number): void {
@@ -155,7 +155,7 @@ export class RefusedFile {
     });
   }
 
-  /** Deletes bodies until all of them take at most so many bytes. */
+  /** Deletes bodies until they take at most so many bytes. */
   shrink(maxBytes: number): void {
     if (this.#bytes > maxBytes) this.#atOnce(() => this.#shrink(maxBytes));
   }

@@ -7,7 +7,7 @@ import { type Fault, Problem } from '../../protocol/errors.ts';
 import type { EventRules } from '../../protocol/validate.ts';
 import type { RefusedBody, RefusedFile } from './refusedFile.ts';
 
-/** Events that are remembered while it is decided where each came last: some 20 MB. Of more, an old one may be there twice. */
+/** Events that are remembered, to print each only once: some 20 MB. Beyond them, an old event may be printed twice. */
 const REMEMBERED = 200_000;
 
 export interface LinesOptions {
@@ -75,7 +75,7 @@ function lineOf(
 ): string {
   const faults = text === undefined ? faultsOf(body, rules) : faultsOfPart(text, rules);
   const head = JSON.stringify({ request_id: id, index, received_at: isoTime(atMs), faults }).slice(0, -1);
-  // In JSON, a line end stands only between two tokens.
+  // In JSON, a line end is only between two tokens.
   const last =
     text === undefined
       ? `"body":"${body.toString('base64')}"`
@@ -90,7 +90,7 @@ function faultsOfPart(text: Buffer, rules: EventRules): readonly Fault[] {
   return faultsOf(text, rules);
 }
 
-/** @returns what is wrong with a body; none if it is valid. */
+/** @returns the faults of a body; none if it is valid. */
 function faultsOf(body: Buffer, rules: EventRules): readonly Fault[] {
   try {
     decodeBatch(body, rules, Number.POSITIVE_INFINITY);

@@ -85,7 +85,7 @@ export class RefusedRequests {
   #timer: NodeJS.Timeout | undefined;
   #reportTimer: NodeJS.Timeout | undefined;
   #checkTimer: NodeJS.Timeout | undefined;
-  /** The last of what is done one after the other. */
+  /** The last task of the queue. */
   #work: Promise<unknown> = Promise.resolve();
   #looking: Promise<void> | undefined;
   readonly #closing = new AbortController();
@@ -171,7 +171,7 @@ export class RefusedRequests {
     });
   }
 
-  /** Deletes those that name a player, and whatever of them cannot be read. @returns how many. */
+  /** Deletes the requests that name a player or cannot be read. @returns how many. */
   erase(names: Naming): Promise<number> {
     return this.#next(async () => {
       await this.#write();
@@ -194,7 +194,7 @@ export class RefusedRequests {
     return seqs.length;
   }
 
-  /** Looks soon for what is too old, for a disk that is low, and for bodies whose events are all stored meanwhile. */
+  /** Checks soon for old requests, for low disk space, and for bodies whose events are all stored meanwhile. */
   look(): void {
     void this.#next(async () => {
       if (this.#isMissing) return;
@@ -202,7 +202,7 @@ export class RefusedRequests {
       this.#attempt((file) => file.shrink(this.#settings.maxBytes));
       this.#makeRoom();
     });
-    // The next write meets what is wrong with the file.
+    // The next write meets the fault of the file.
     this.#looking ??= this.#forgetStored()
       .catch(() => {})
       .finally(() => {
@@ -309,7 +309,7 @@ export class RefusedRequests {
       fs.rmSync(this.#directory.file(name), { force: true });
   }
 
-  /** For whoever wants to read what is left of it; only the newest, so that a bad disk does not fill with them. */
+  /** So that a person can read the rest of it; only the newest, so that a bad disk does not fill with them. */
   #setAside(): void {
     this.#forget();
     for (const older of this.#directory.damagedRefused()) fs.rmSync(older, { force: true });

@@ -2,7 +2,7 @@ import zlib from 'node:zlib';
 import { BODY_BYTES } from '../../base/limits.ts';
 import { ownCopy } from '../../base/ownMemory.ts';
 
-/** What stands in the place of a token. */
+/** Printed in the place of a token. */
 export const REMOVED = '(token removed)';
 
 /** @returns a copy of a body without the token, also in JSON's escapes and in UTF-16; undefined if it cannot be taken out. */

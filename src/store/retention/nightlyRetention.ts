@@ -16,7 +16,7 @@ export interface Keep {
   readonly keepPositions: number;
 }
 
-/** Deletes what is older than `--keep` and `--keep-positions`, after a start and once a night. */
+/** Deletes events that are older than `--keep` and `--keep-positions`, after a start and once a night. */
 export class NightlyRetention {
   readonly #options: Keep;
   readonly #prune: (selection: PruneSelection, signal: AbortSignal) => Promise<void>;
@@ -44,7 +44,7 @@ export class NightlyRetention {
     this.#closing.abort();
   }
 
-  /** Runs what is due. @param now in local time. */
+  /** Runs the prunes that are due. @param now in local time. */
   async look(now: Date): Promise<void> {
     if (performance.now() < this.#dueAt) return;
     this.#dueAt = Number.POSITIVE_INFINITY;

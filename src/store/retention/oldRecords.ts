@@ -40,7 +40,7 @@ export function deleteOldCopies(db: Database, selection: PruneSelection): void {
 export function removeDatabases(directory: DataDirectory, { databases }: OldRecords): void {
   for (const { name } of databases) {
     try {
-      // Not rmSync, whose errors have no code where it does not know them, EIO among them.
+      // Not rmSync: it drops the code of an error that it does not know, such as EIO.
       fs.unlinkSync(directory.at(name));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;

@@ -117,7 +117,7 @@ export function eventRemoval(db: Database): (events: Iterable<ExpiredEvent>) => 
   const updateSession = db.prepare<[number, number]>(
     'UPDATE session SET events = events - ?, first_ns = NULL, last_ns = NULL WHERE id = ?',
   );
-  // Readers in order of arrival are told what is missing (arrivalReader.ts).
+  // Readers in order of arrival report the gap (arrivalReader.ts).
   const notePruned = db.prepare<[number]>('UPDATE pruned SET up_to_seq = max(up_to_seq, ?)');
   const countSessions = sessionCounter(db);
   return (events) => {

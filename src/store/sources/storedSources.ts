@@ -3,7 +3,7 @@ import { damage } from '../sqlite/errors.ts';
 
 /**
  * What outlives the daemon of a source: without it, every start would forget which camera is missing and what was wrong with it.
- * A day is one on which any source was heard, so days on which the venue is closed do not count.
+ * Only days on which any source sent count, so days on which the venue is closed do not.
  */
 export interface StoredSource {
   readonly court: string;
@@ -12,7 +12,7 @@ export interface StoredSource {
   readonly client: string;
   /** Whether that address is expected to continue, by its empty arrays. */
   readonly isExpected: boolean;
-  /** The number of the day on which it was first and last heard. */
+  /** The numbers of the days of its first and its last request. */
   readonly firstDay: number;
   readonly lastDay: number;
   /** When its last event was received, in milliseconds since 1970-01-01T00:00:00Z; null if none was stored. */

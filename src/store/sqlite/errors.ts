@@ -34,7 +34,7 @@ export function failureKind(error: unknown): FailureKind {
 /**
  * Closes a connection after a failure, unless the disk failed. Closing the last one checkpoints, and a sync behind
  * one that has failed proves nothing (../../ARCHITECTURE.md#a-failed-fsync-is-final): so it stays open until the process exits, which
- * it does then without an end of its own, at which better-sqlite3 closes what is open.
+ * it does then without a shutdown, in which better-sqlite3 would close it.
  */
 export function closeAfter(error: unknown, db: Database.Database): void {
   const isOfSystem = error instanceof Error && 'syscall' in error;

@@ -38,7 +38,7 @@ export async function runWorker(file: URL, workerData: unknown, mayGoOn = () => 
 }
 
 /**
- * For workers: an error that is posted to another thread loses its code, so the code is sent beside it.
+ * For workers: an error that is posted to another thread loses its code, so the code is sent separately.
  * @throws errors that are not SQLite's; the 'error' event of the worker carries those.
  */
 export function postFailure(error: unknown): void {

@@ -58,7 +58,7 @@ export class TokenVerifier {
     // Changes when another connection commits, and costs a look at shared memory.
     this.#dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
     this.#hashes = db.prepare('SELECT id, hash, expires_ms FROM token WHERE revoked_ms IS NULL');
-    // No page is changed where the same use has been written already.
+    // No page is changed if the same use has been written already.
     this.#writeUse = db.prepare(
       'UPDATE token SET last_used_ms = @atMs, last_used_from = @from WHERE id = @id AND last_used_ms IS NOT @atMs',
     );

@@ -10,8 +10,8 @@ import { damage } from '../sqlite/errors.ts';
 
 /**
  * The venue's shared tokens (spec 5). Only their SHA-256 is stored: a token is shown once, when it is
- * created. Whoever is told that it is made, or revoked, relies on the log before it, too: another command's sync may have failed
- * beside the daemon, which hears of it at its next commit.
+ * created. Reporting success also relies on the WAL before it: the sync of another command may have failed
+ * while the daemon runs, which learns of that only at its next commit.
  */
 
 /** A retiring token is valid until its grace ends. */
@@ -52,7 +52,7 @@ interface Rotation {
   readonly token: string;
   /** Older tokens that were still valid. */
   readonly older: number;
-  /** Reverts the rotation, where nobody has seen the token. */
+  /** Reverts the rotation, if nobody has seen the token. */
   undo(): void;
 }
 

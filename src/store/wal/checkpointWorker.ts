@@ -5,8 +5,8 @@ import { postFailure, READY } from '../sqlite/workerThread.ts';
 
 /**
  * The worker thread of checkpointer.ts: one passive checkpoint of the database whose path it is given.
- * Writers do not wait for it. Not if a sync has failed before it had the WAL open: it would not hear of that, and the sync of this
- * checkpoint would succeed. One that fails later it is told of at its own.
+ * Writers do not wait for it. Not if a sync has failed before it had the WAL open: it would not see that, and the sync of this
+ * checkpoint would succeed. A failure after that fails its own sync, too.
  */
 
 try {

@@ -2,7 +2,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import { runWorker, workerFile } from '../sqlite/workerThread.ts';
 
 /**
- * Frames (pages) in the WAL at which a checkpoint is due, and how many of them the daemon's own thread
+ * Frames (pages) in the WAL at which a checkpoint is due, and how many frames the daemon's own thread
  * copies: 16 MiB took 40 ms. A longer checkpoint runs in a worker thread.
  */
 const CHECKPOINT_FRAMES = 1_000;
@@ -13,7 +13,7 @@ const INLINE_CHECKPOINT_FRAMES = 4_000;
  */
 const CHECKPOINT_RETRY_MS = { short: 200, long: 2_000 } as const;
 /**
- * Pause after a look that found nothing to do. A look takes 1 µs, and 20 µs where it is so rare that the
+ * Pause after a look that found nothing to do. A look takes 1 µs, and 20 µs if it is so rare that the
  * processor's caches have forgotten it.
  */
 const CHECKPOINT_LOOK_MS = 5;
@@ -29,8 +29,8 @@ export interface WalState {
 }
 
 /**
- * The same as a list. SQLite compiles a PRAGMA anew for each run, and for a row as an object better-sqlite3
- * would then compile a function too: 4 % of a request where a sync takes 5 ms.
+ * The same as a list. SQLite compiles a PRAGMA again for each run, and for a row as an object better-sqlite3
+ * would then compile a function too: 4 % of a request if a sync takes 5 ms.
  */
 type WalStateRow = [busy: number, log: number, checkpointed: number];
 
@@ -42,7 +42,7 @@ type WalStateRow = [busy: number, log: number, checkpointed: number];
  *   MB.
  *
  * A short checkpoint runs here, after the answers have left. A long one runs in a worker thread with its own connection, and commits
- * continue beside it. The frames that arrive meanwhile make a short one again, and only when
+ * continue meanwhile. The frames that arrive then make a short one again, and only when
  * that completes does SQLite reuse the WAL from its start.
  */
 export class Checkpointer {
@@ -77,7 +77,7 @@ export class Checkpointer {
     return isDue;
   }
 
-  /** Checkpoints as many frames as readers allow. Call it between transactions, where `isDue`. */
+  /** Checkpoints as many frames as readers allow. Call it between transactions, if `isDue`. */
   step(): void {
     if (!this.#isShort()) this.#worker = this.#runInWorker();
     else if (this.#run(this.#passive) === 'incomplete') this.#pause(CHECKPOINT_RETRY_MS.short);
@@ -123,7 +123,7 @@ export class Checkpointer {
     }
   }
 
-  /** @returns 'incomplete' where a reader keeps frames from being copied, or on failure. */
+  /** @returns 'incomplete' if a reader keeps frames from being copied, or on failure. */
   #run(checkpoint: Statement<[], WalStateRow>): 'done' | 'incomplete' {
     try {
       const [, log, checkpointed] = checkpoint.get()!;

@@ -18,7 +18,7 @@ export interface Counts {
   /** Duplicates whose JSON value differs from that of the stored event. */
   readonly conflicts: number;
   /**
-   * Conflicts where the court or the source differs too: two cameras share an event_id. Absent if there are
+   * Conflicts in which the court or the source differs too: two cameras share an event_id. Absent if there are
    * none.
    */
   readonly sharedIds?: number;
@@ -28,7 +28,7 @@ export interface Counts {
   readonly copies?: Copies;
 }
 
-/** The duplicates of a request, and those of them that are in conflict, as sent. */
+/** The duplicates of a request, and the duplicates that are in conflict, as sent. */
 export interface Copies {
   readonly all: CourtEvent[];
   readonly inConflict: Conflict[];
@@ -37,7 +37,7 @@ export interface Copies {
 export interface Conflict {
   /** As sent. */
   readonly event: CourtEvent;
-  /** Whose event is stored under its id; undefined if it is the same camera's. */
+  /** The camera whose event is stored under this id; undefined if it is the same camera. */
   readonly other: CameraNames | undefined;
 }
 

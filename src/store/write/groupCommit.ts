@@ -65,7 +65,7 @@ interface QueuedRequest extends ReceivedBatch {
  * event loop share one transaction and one fsync, and are answered after it. Duplicates wait too: their
  * answer promises as much as any other (../../ARCHITECTURE.md#duplicates-wait-too).
  *
- * Where a request fails by itself, the group is rolled back and each request gets a transaction of its own. A
+ * If a request fails by itself, the group is rolled back and each request gets a transaction of its own. A
  * savepoint for each request would do that as well, but inside one SQLite copies every page before changing
  * it, for most events one each: a sixth of the time.
  */
@@ -129,7 +129,7 @@ export class GroupCommit {
       const [reason] = this.#holds;
       if (reason !== undefined) return reject(unavailable(reason));
       if (this.#appender.keys.count >= this.#appender.keys.limits.most) {
-        // No commit will follow, and a move only goes on after one.
+        // No commit will follow, and a move only continues after one.
         this.#isMaintenanceDue = true;
         if (!this.#isBackingOff) this.#schedule();
         return reject(unavailable('behind'));
@@ -149,7 +149,7 @@ export class GroupCommit {
 
   /**
    * Commits a small write that is not an event, in its own transaction, so that its failure does not affect events.
-   * @returns whether it is on disk; not tried where events would be refused, nor on a full disk, whose last space is for events.
+   * @returns whether it is on disk; not tried if events would be rejected, nor on a full disk, whose last space is for events.
    */
   aside(write: () => void): boolean {
     if (this.#isFailed || this.#isBackingOff || this.#holds.size > 0 || this.full.isFull) return false;

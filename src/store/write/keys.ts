@@ -40,7 +40,7 @@ interface Move {
 
 /**
  * The keys of all stored events, each once (../../ARCHITECTURE.md#duplicates). The newest are in a table in memory, which takes part
- * in the transaction of their events; the others are in the table `key` of the file, where a move puts them in the order of the
+ * in the transaction of their events; the others are in the table `key` of the file, to which a move adds them in the order of the
  * keys, so that a page takes many at once. After a crash the keys of the events behind `flushed.up_to` are read back.
  *
  * Exact only in the process that writes (directoryLock.ts). Others read the view `session_event`.

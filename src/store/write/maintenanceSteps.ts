@@ -6,7 +6,7 @@ import { failureKind } from '../sqlite/errors.ts';
 import { Checkpointer } from '../wal/checkpointer.ts';
 import type { EventKeys } from './keys.ts';
 
-/** Pause after a step of a move that failed; BUSY_RETRY_MS where the database was locked. */
+/** Pause after a step of a move that failed; BUSY_RETRY_MS if the database was locked. */
 export const MAINTENANCE_RETRY_MS = 1_000;
 /** Free space from which a full disk counts as having room again: a batch of 500 takes half of it. */
 const FULL_ROOM_BYTES = 1024 ** 2;
@@ -18,7 +18,7 @@ interface MaintenanceEvents {
   unexpected(error: unknown): void;
 }
 
-/** The work between commits: checkpoints, and moves of keys to the file. All of it can be postponed. */
+/** The work between commits: checkpoints, and moves of keys to the file. It can be postponed. */
 export class MaintenanceSteps {
   readonly checkpoints: Checkpointer;
   readonly #db: Database;
@@ -44,7 +44,7 @@ export class MaintenanceSteps {
     return this.checkpoints.isDue || this.#isMoveDue(isCalm);
   }
 
-  /** One checkpoint and one step of a move, where they are due. Call it between commits; failures go to `on`. */
+  /** One checkpoint and one step of a move, if they are due. Call it between commits; failures go to `on`. */
   step(isCalm: boolean): void {
     try {
       if (this.checkpoints.isDue) this.checkpoints.step();

@@ -35,7 +35,7 @@ class InternCache<Interned> {
 /**
  * Maps session ids and origins (venue, court, source, type, schema version) to integer ids, and inserts
  * missing ones. Call the look-ups inside a transaction that holds the write lock, then `committed` or
- * `rolledBack`; and `forget` where names were deleted (unusedNames.ts): nobody else deletes any.
+ * `rolledBack`; and `forget` if names were deleted (unusedNames.ts): nothing else deletes any.
  */
 export class NameInterner {
   readonly #sessions = new InternCache<number>();
@@ -56,7 +56,7 @@ export class NameInterner {
     this.#addOrigin = db.prepare(`INSERT INTO origin (${columns}) VALUES (?, ?, ?, ?, ?)`);
   }
 
-  /** @returns the id of a session, which is inserted where it is new. */
+  /** @returns the id of a session, which is inserted if it is new. */
   sessionId(name: string): number {
     const known = this.#sessions.get(name);
     if (known !== undefined) return known;
@@ -64,7 +64,7 @@ export class NameInterner {
     return this.#sessions.add(name, id);
   }
 
-  /** @returns the origin of an event, which is inserted where it is new. */
+  /** @returns the origin of an event, which is inserted if it is new. */
   origin(event: OriginNames): InternedOrigin {
     const last = this.#lastOrigin;
     if (last !== undefined && isSameOrigin(last.names, event)) return last.origin;
