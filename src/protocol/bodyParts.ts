@@ -62,7 +62,7 @@ function readParts(body: Buffer): BodyPart[] {
   return parts;
 }
 
-/** @returns undefined if one of them is missing or invalid: it may be what has to be mended. */
+/** @returns undefined if a part of the key is missing or invalid: that may be the fault to correct. */
 function keyOf(sent: unknown): EventKey | undefined {
   const { session_id, event_id, revision } = (sent ?? {}) as Record<string, unknown>;
   const number = revision ?? 0;

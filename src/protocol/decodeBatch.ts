@@ -20,10 +20,10 @@ import {
 /**
  * Parses and validates a request's body in a single pass: all of its events or none (spec 4.1, batch rule).
  *
- * The strings of the events are slices of the body's text and keep all of it in memory: copy one that outlives the request.
+ * The strings of the events are slices of the body's text and keep the whole text in memory: copy one that outlives the request.
  *
  * @param body decompressed; one JSON object, or an array of at most BATCH_EVENTS objects, in UTF-8 without a byte order mark.
- * @param listedFaults how many faults of an event that was sent alone are told; LISTED_FAULTS unless it is given.
+ * @param listedFaults how many faults of an event that was sent alone are listed; LISTED_FAULTS unless it is given.
  * @returns the events in the order of the request; none for an empty array.
  * @throws {Problem} 400 invalid_json, too_deep, too_many_events or invalid_event; 413 body_too_large.
  */
@@ -140,7 +140,7 @@ class BatchReader {
       const message = `is not JSON${this.#describeSyntaxErrorAt(at)}`;
       const sentence = `The body ${message}`;
       if (!this.#isInElement) return new Problem('invalid_json', sentence, {}, {}, camera);
-      // A client that cannot be told which event is wrong would drop all of them.
+      // A client that does not learn which event is wrong would drop all events.
       const broken = { index: this.#index, event: UNREADABLE, fault: { path: '', message } };
       const all = [...this.#invalid, broken];
       return explainBatch(all, this.#index + 1, this.#json, this.#rules, 'invalid_json', sentence);

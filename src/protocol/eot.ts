@@ -53,7 +53,7 @@ interface CalendarDate {
 
 /** @param text that matches EOT_SHAPE. @returns its parts: whole seconds since midnight, minutes east of UTC, nanoseconds of the fraction. */
 function partsOf(text: string) {
-  // The parts of the extended form are separated: each stands further behind.
+  // The parts of the extended form are separated: each begins further behind.
   const step = text.charCodeAt(4) === HYPHEN ? 1 : 0;
   const date = {
     year: digits(text, 0, 4),

@@ -24,7 +24,7 @@ interface Held<Event> {
 /**
  * Puts the events of one box in the order in which they happened, while they arrive.
  *
- * An event is held until EOT_WINDOW_MS have passed since it was received. Then it leaves, and what is held with an earlier eot leaves
+ * An event is held until EOT_WINDOW_MS have passed since it was received. Then it leaves, and held events with an earlier eot leave
  * before it. An event with an earlier eot than one that has left is late, and leaves at once. An eot later than the receipt of its
  * event counts as the receipt, so a camera whose clock is ahead makes no other one late.
  *
@@ -39,7 +39,7 @@ export class EotWindow<Event extends Occurrence> {
   /** The clock of the box, minus that of the caller. */
   #offsetMs = 0;
 
-  /** @param nowMs of a clock that is never set. @returns what leaves before the event, or instead of it. */
+  /** @param nowMs of a clock that is never set. @returns the events that leave before this one, or this one if it is late. */
   take(event: Event, nowMs: number): Left<Event>[] {
     const { eot, receivedMs } = event;
     const left = this.due(receivedMs - this.#offsetMs);

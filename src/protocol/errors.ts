@@ -60,9 +60,9 @@ export interface ProblemMembers {
   readonly limit_values?: number;
 }
 
-/** What only the operator is told of a rejected request, if it is known. */
+/** Facts of a rejected request for the operator only, if they are known. */
 export interface LogFields {
-  /** Why a token was not accepted: the client is not told. */
+  /** Why a token was not accepted: not in the answer. */
   readonly reason?: string;
   /** Of the first invalid event, or else of the first event. */
   readonly source?: string;
@@ -90,7 +90,7 @@ export class Problem extends Error {
   /** Never part of the response. */
   readonly logFields: LogFields;
 
-  /** @param sentence for a camera vendor: what is wrong, and what to do. It must not expose internals. */
+  /** @param sentence for a camera vendor: the fault, and what to do. It must not expose internals. */
   constructor(
     code: ProblemCode,
     sentence: string,

@@ -35,9 +35,9 @@ export interface CourtEvent {
   readonly payload: string;
   /** JSON text of an object of the envelope's unknown fields; null if there are none. */
   readonly extra: string | null;
-  /** Whether an erasure has taken a player out of it (playerRedaction.ts): it is no longer what was sent. */
+  /** Whether an erasure has removed a player (playerRedaction.ts): the event differs from what was sent. */
   readonly erased?: boolean | undefined;
-  /** Known fields of the payload that hold another kind of value, as `describeOdd` tells them. Not stored. */
+  /** Known fields of the payload that hold another kind of value, as `describeOdd` describes them. Not stored. */
   readonly odd?: readonly string[] | undefined;
 }
 

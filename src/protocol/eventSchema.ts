@@ -22,7 +22,7 @@ const Name = Type.String({
   pattern: NAME_PATTERN,
   description: `must be a string of 1 to ${NAME_CODE_POINTS} characters with no control character and no lone surrogate`,
 });
-/** Types are listed so that 1e400 is none of them. */
+/** The types are listed so that 1e400 has none. */
 const Anything = {
   type: ['number', 'string', 'boolean', 'object', 'array', 'null'],
   description: 'must be a number that a double can hold',

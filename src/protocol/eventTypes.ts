@@ -24,7 +24,7 @@ export interface TypeEntry {
   readonly fields: readonly PayloadField[];
   /** In a workbook, those of the ball have a row each; those of a player, ten a second, are only counted, by player. */
   readonly about: 'ball' | 'player';
-  /** Whether an event is invalid if one of `fields` holds a value of another kind. Elsewhere that is only told as odd. */
+  /** Whether an event is invalid if one of `fields` holds a value of another kind. Otherwise the field is only reported as odd. */
   readonly isTyped?: true;
 }
 

@@ -12,7 +12,7 @@ const LITERALS = ['true', 'false', 'null'] as const;
 /** A number of this length at most, without an exponent, fits into a double. */
 const SAFE_NUMBER_BYTES = 300;
 
-/** Why JSON text was rejected, and the byte offset of the error; the length of the text where it ends too early. */
+/** Why JSON text was rejected, and the byte offset of the error; the length of the text if it ends too early. */
 export class JsonError extends Error {
   readonly reason: 'syntax' | 'depth' | 'values';
   readonly at: number;

@@ -156,7 +156,7 @@ export class JsonReader extends JsonLexer {
     return this.enterArray();
   }
 
-  /** Enters an object that stands around an event, which does not count as a level either. */
+  /** Enters an object around an event, which does not count as a level either. */
   enterAround(): boolean {
     this.#depthMax++;
     this.#outerLevels++;
@@ -279,6 +279,6 @@ function significant(number: string): string {
   return digits.slice(0, end);
 }
 
-/** The characters of a name that a path shows, and one more to tell that it was truncated; an escaped one takes six bytes. */
+/** The characters of a name that a path shows, and one more to show that it was truncated; an escaped one takes six bytes. */
 const NAME_START = new RegExp(`^(?:[^"\\\\]|\\\\u.{4}|\\\\[^u]){0,${QUOTED_CHARS + 1}}`);
 const NAME_START_BYTES = 1 + 6 * (QUOTED_CHARS + 1);

@@ -5,7 +5,7 @@ const [LENGTHS, CODES] = [16, 128];
 export class MemberNames {
   readonly #names: readonly string[];
   readonly #bytes: readonly Buffer[];
-  /** The index of a name by its length and first byte, which no two of them share; -1 if there is none. */
+  /** The index of a name by its length and first byte, which no two names share; -1 if there is none. */
   readonly #candidates: readonly number[];
 
   constructor(names: readonly string[]) {

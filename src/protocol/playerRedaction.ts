@@ -9,11 +9,11 @@ interface JsonString {
   /** From its first quote to behind all of this. */
   readonly from: number;
   readonly to: number;
-  /** What stands between the quotes. */
+  /** The text between the quotes. */
   readonly inner: string;
-  /** Where it is the name of a member, the colon and the space around it; else ''. */
+  /** The colon and the space around it, if this is the name of a member; else ''. */
   readonly colon: string;
-  /** Where the value of that member is no string, object or array, that; else ''. */
+  /** The value of that member, if it is no string, object or array; else ''. */
   readonly bare: string;
 }
 
@@ -50,7 +50,7 @@ function slashesBefore(text: string, at: number): number {
   return count;
 }
 
-/** What is looked at, and what is given back. */
+/** Reads JSON text, and copies it to its result. */
 type Texts = Pick<CourtEvent, 'payload' | 'extra'>;
 
 /**
@@ -75,7 +75,7 @@ export function replacePlayers(json: string, nameOf: (player: string) => string 
   return at === 0 ? json : replaced + json.slice(at);
 }
 
-/** @yields whoever is named as `player_id`, wherever that is: a number by its digits. @param json a JSON text. */
+/** @yields each value of a `player_id` at any depth: a number by its digits. @param json a JSON text. */
 export function* playersNamed(json: string): Generator<string> {
   let valueAt: number | undefined;
   for (const { from, to, inner, colon, bare } of stringsOf(json)) {
@@ -93,7 +93,7 @@ export function* playersNamed(json: string): Generator<string> {
  */
 export function mentions(text: string, isOne: (value: string) => boolean): boolean {
   let isFound = false;
-  // What is cut off ends here, also in the middle of an escape.
+  // Truncated text ends here, perhaps in the middle of an escape.
   const closed = `${text}${slashesBefore(text, text.length) % 2 === 0 ? '' : '\\'}"`;
   // Behind a quote too many, what stands between strings is a string.
   for (const from of [0, text.indexOf('"') + 1]) {
@@ -118,7 +118,7 @@ export function isAboutElse(field: string): boolean {
   return field !== 'player_id' && (PAYLOAD_FIELDS as readonly string[]).includes(field);
 }
 
-/** Looks for players in what was refused. @param isCut whether there was more of it. */
+/** Looks for players in a rejected body. @param isCut whether the body is truncated. */
 export type Naming = (text: string, isCut?: boolean) => boolean;
 
 /** @returns whether a text names a player, if it is JSON or what `mentions` takes. */
@@ -128,8 +128,8 @@ export function naming(player: string): Naming {
 }
 
 /**
- * @returns whether what was refused names a player. What cannot be read may: what is compressed, in another encoding than UTF-8, or
- * cut off. Its text is UTF-8, and U+FFFD where it is none; its last character may be half of one.
+ * @returns whether a rejected body names a player. One that cannot be read may: it is compressed, in another encoding than UTF-8, or
+ * truncated. Its text is UTF-8, with U+FFFD for other bytes; its last character may be incomplete.
  */
 export function mayName(names: Naming): Naming {
   return (text, isCut = false) => isCut || UNREADABLE.test(text) || names(text);
@@ -142,7 +142,7 @@ const WORD_BEGINS = /(?:^|[^\p{L}\p{N}]|\\[bfnrt]|\\u[\da-f]{4})$/iu;
 const WORD_GOES_ON = /^[\p{L}\p{N}]/u;
 const ESCAPE_CHARS = 6;
 
-/** @returns whether a word stands in a text, and not only as a part of a longer one: `player-7`, but not in `player-70`. */
+/** @returns whether a text contains a word, and not only as a part of a longer one: `player-7` is not in `player-70`. */
 export function hasWord(text: string, word: string): boolean {
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
     const end = at + word.length;
@@ -152,7 +152,7 @@ export function hasWord(text: string, word: string): boolean {
   return false;
 }
 
-/** @param inner what stands between the quotes. */
+/** @param inner the text between the quotes. */
 function decoded(inner: string): string {
   if (!inner.includes('\\')) return inner;
   try {
@@ -166,7 +166,7 @@ function decoded(inner: string): string {
 const PLAYER_ID = PAYLOAD_FIELDS.indexOf('player_id');
 
 /**
- * @returns who is named in `payload.player_id`, a number by its digits, as the columns have it; undefined: nobody, as by an empty text.
+ * @returns the value of `payload.player_id`, a number by its digits, as the columns have it; undefined if absent or an empty text.
  * @param payload JSON text of an object.
  */
 export function playerOf(payload: string): string | undefined {
@@ -195,8 +195,8 @@ export function renamePlayers(
 
 /**
  * Takes players out of an event: their own positions and identities lose everything, and elsewhere they get another name.
- * @param nameOf a player who is erased: their new name.
- * @returns what is left of it; undefined if it names none of them.
+ * @param nameOf the new name of an erased player.
+ * @returns the redacted event; undefined if it names no erased player.
  */
 export function redact(
   event: Texts & Pick<CourtEvent, 'type'>,
@@ -208,5 +208,5 @@ export function redact(
   return player !== undefined && nameOf(player) !== undefined ? NOTHING : renamed;
 }
 
-/** What is left of an event that is about nobody else. */
+/** The redacted event, if it is about no other player. */
 export const NOTHING: Texts = { payload: '{}', extra: null };

@@ -16,7 +16,7 @@ export interface EventRules {
 }
 
 /**
- * The same schema compiled twice: one validator is fast and stops at the first fault, the other finds all of them. The fast one
+ * The same schema compiled twice: one validator is fast and stops at the first fault, the other finds all faults. The fast one
  * leaves the fields of the payload to `readPayload`, which has seen them. That the schema is valid is left to a test, because checking it
  * here would take a seventh of the daemon's start.
  */
@@ -112,11 +112,11 @@ function faultsOf(
 ): Faults {
   const all: Fault[] = [];
   for (const error of findFaults(sent) ? [] : (findFaults.errors ?? [])) {
-    // What `then` or `else` has found is told by itself.
+    // The faults of `then` and `else` are in the list themselves.
     if (error.keyword === 'if') continue;
     const fault = { path: pathOf(error), message: messageOf(error) };
     const last = all.at(-1);
-    // A fraction out of range breaks two keywords of the schema, and one rule: it is told once.
+    // A fraction out of range breaks two keywords of the schema, and one rule: list it once.
     if (fault.path !== last?.path || fault.message !== last.message) all.push(fault);
   }
   const { eot, venue_id } = (sent ?? {}) as Record<string, unknown>;

@@ -1,12 +1,12 @@
-/** How long a client that is expected to go on may be unheard; empty arrays further apart than that are no rhythm. */
+/** How long an expected client may send nothing; empty arrays further apart than that are no rhythm. */
 const EXPECTED_MS = 180_000;
-/** So many empty arrays, and a client is expected to go on. */
+/** After so many empty arrays a client is expected to continue. */
 const BEATS = 3;
 
 /** Who sends: an address, which several sources may share. All times are of the monotonic clock. */
 export class Client {
   readonly address: string;
-  /** When any request came from it, even a refused one: whoever is refused is there. */
+  /** When the last request came, even a rejected one: it shows that the client is alive. */
   heardAt: number;
   /** When it last got a 202. */
   acceptedAt = Number.NEGATIVE_INFINITY;
@@ -21,7 +21,7 @@ export class Client {
     this.heardAt = now;
   }
 
-  /** @returns whether it is expected to go on, and was not before. */
+  /** @returns whether it is expected to continue, and was not before. */
   accepted(isEmpty: boolean, now: number): boolean {
     this.heardAt = this.acceptedAt = now;
     if (!isEmpty) return false;
@@ -37,7 +37,7 @@ export class Client {
     return this.isExpected && now - this.heardAt > EXPECTED_MS;
   }
 
-  /** Whether it is there, with nothing to send. */
+  /** Whether it is alive, with nothing to send. */
   isIdle(now: number): boolean {
     return now - this.beatAt <= EXPECTED_MS;
   }

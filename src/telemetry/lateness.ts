@@ -50,7 +50,7 @@ export class Lateness {
     this.#begin(0, Number.POSITIVE_INFINITY);
   }
 
-  /** What was taken for live events was a backlog, or the clock has been set since. */
+  /** The events that seemed live were a backlog, or the clock has been set since. */
   #begin(since: number, firstMs: number): void {
     this.#live = { firstMs, events: 1, since, lastAt: since };
     this.#least.fill(Number.POSITIVE_INFINITY);

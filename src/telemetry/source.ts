@@ -13,7 +13,7 @@ const [EVENTS, DUPLICATES, CONFLICTS] = [0, 1, 2] as const;
 const SAMPLES_PER_REQUEST = 16;
 /** A pause that need not be learned: any source may make one. */
 const SHORT_PAUSE_MS = 5_000;
-/** Days on which others were heard, after which a source is overdue. */
+/** Days on which other sources sent, after which a source is overdue. */
 const OVERDUE_DAYS = 7;
 
 /** A pause is usual if one as long was made this often in a day: once or twice may have been a cable, or a restart. */
@@ -54,7 +54,7 @@ export interface SourceReport extends SourceFacts {
 export interface SourceFacts {
   /** Seconds since its last event; null if that is not known. */
   readonly quiet_s: number | null;
-  /** Seconds since its client was heard, if the client is expected and missing; else null. */
+  /** Seconds since its client's last request, if the client is expected and missing; else null. */
   readonly missing_s: number | null;
   /** Payload fields that held another kind of value within the last hour, such as "kmh as text". */
   readonly odd_fields: readonly string[];
@@ -83,7 +83,7 @@ export class Source implements Rhythm {
   /** When its last event came, in an earlier process too; minus infinity if none did. */
   lastAt = Number.NEGATIVE_INFINITY;
   runningSince = 0;
-  /** When a request of it was last seen, even a rejected one; in this process. */
+  /** When its last request came, even a rejected one; in this process. */
   seenAt: number;
   /** The numbers of the days on which it was first and last seen. */
   firstDay: number;
@@ -110,7 +110,7 @@ export class Source implements Rhythm {
     this.firstDay = this.lastDay = day;
   }
 
-  /** Whether an event of it was ever stored, in an earlier process perhaps. */
+  /** Whether one of its events was ever stored, perhaps in an earlier process. */
   get hasEvents(): boolean {
     return Number.isFinite(this.lastAt);
   }
@@ -127,9 +127,9 @@ export class Source implements Rhythm {
     client.acceptedAt = Math.max(client.acceptedAt, this.lastAt);
   }
 
-  /** @returns what is to outlive the daemon. @param epochMs as in `restore`. */
+  /** @returns the state that outlives the daemon. @param epochMs as in `restore`. */
   toStore(now: number, epochMs: number): StoredSource {
-    // What is only odd beside other events is not, if there are none.
+    // A time that is odd only among other events is not, if there are none.
     const isLasting = (name: string) => name !== ODD_TIME || this.#hasRightTimes(now);
     const lasting = [...this.#faults].filter(([name]) => this.#faulty(name, now) > 0 && isLasting(name));
     return {
@@ -144,7 +144,7 @@ export class Source implements Rhythm {
     };
   }
 
-  /** Call it for every request of it, even a rejected one. */
+  /** Call it for every request of the source, even a rejected one. */
   seen(now: number, day: number): void {
     this.seenAt = now;
     this.lastDay = day;
@@ -242,7 +242,7 @@ export class Source implements Rhythm {
     this.#day.add(now, kind, events);
   }
 
-  /** @param days on how many days any source was heard. */
+  /** @param days on how many days any source sent. */
   #state(now: number, days: number): SourceState {
     const others = [...this.court.sources.values()].filter((other) => other !== this);
     const isMissing = this.client?.isMissing(now) ?? false;
@@ -256,7 +256,7 @@ export class Source implements Rhythm {
     return days - this.lastDay > OVERDUE_DAYS;
   }
 
-  /** @param refused requests of it in the last day. */
+  /** @param refused its rejected requests in the last day. */
   report(now: number, nowMs: number, days: number, refused: number): SourceReport {
     const known = (count: number) => (this.moments > 0 ? count : null);
     const conflicts = this.#day.sum(now, CONFLICTS);

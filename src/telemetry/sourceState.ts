@@ -5,13 +5,13 @@
 
 export type SourceState = 'sending' | 'resting' | 'silent' | 'overdue' | 'unknown';
 
-/** What is known of a source beyond its rhythm. */
+/** The facts about a source besides its rhythm. */
 export interface Presence {
   /** Whether neither events nor the signs of life that were expected have come from its client. */
   readonly isMissing: boolean;
-  /** Whether its client is there, with nothing to send. */
+  /** Whether its client is alive, with nothing to send. */
   readonly isIdle: boolean;
-  /** Whether it has not been heard for longer than it ever rests. */
+  /** Whether it has sent nothing for longer than it ever pauses. */
   readonly isOverdue: boolean;
 }
 

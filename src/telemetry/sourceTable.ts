@@ -8,14 +8,14 @@ import { Client } from './client.ts';
 import type { RefusalReport, Refused } from './refusals.ts';
 import { Court, Source, type SourceReport } from './source.ts';
 
-/** Days on which others were heard, after which a source is forgotten; and the milliseconds if the table is full. */
+/** Days on which other sources sent, after which a source is forgotten; and the milliseconds if the table is full. */
 const FORGOTTEN = { days: 30, ifFullMs: 3_600_000 } as const;
 /** How long a client is remembered. */
 const CLIENT_MS = 30 * DAY_MS;
 /** How often the table is searched for sources to forget. */
 const SWEEP_MS = { usually: 3_600_000, ifFull: 1_000 } as const;
 
-/** How long nothing may come from a venue where several courts stopped at once: within so long of each other, after an hour of play. */
+/** How long a venue may be quiet after several courts stopped at once: within so long of each other, after an hour of play. */
 const QUIET = { ms: 300_000, togetherMs: 10_000, playMs: 3_600_000 } as const;
 
 /** A venue that has stopped as a whole. */
@@ -38,12 +38,12 @@ export class SourceTable {
   /** The source of the previous event: mostly that of the next one, too. */
   #last: Source | undefined;
   #gone: SourceChanges['gone'][number][] = [];
-  /** On how many days any source was heard, and which of the wall clock's days is the last one. */
+  /** On how many days any source sent, and which of the wall clock's days is the last one. */
   #days: number;
   #day: number | undefined;
 
   /**
-   * @param before as it was stored. A client that is expected may take its time from `now` on: what came while no daemon ran was not heard.
+   * @param before as it was stored. An expected client has its full time from `now` on, since requests to a stopped daemon are not counted.
    * @param now of the monotonic clock. @param nowMs the same moment by the wall clock.
    */
   constructor({ days, sources }: StoredSources = { days: 0, sources: [] }, now = 0, nowMs = 0) {
@@ -96,7 +96,7 @@ export class SourceTable {
     for (const { event } of inConflict) this.#of(event.source, event.courtId, now)?.wasInConflict(now);
   }
 
-  /** Whoever is refused is there; a camera that was refused is known, too. */
+  /** A rejected client is alive, and a rejected camera is known. */
   refused({ client: address, camera }: Refused, now: number): void {
     if (now >= this.#sweepAt) this.#sweep(now);
     const known = this.#clients.get(address);
@@ -141,7 +141,7 @@ export class SourceTable {
 
   /**
    * @returns undefined unless nothing comes from anybody since all courts that were played on have stopped at once, as a dead switch
-   * makes them. An evening ends otherwise: one court after the other; and if there is only one court, nobody can tell.
+   * makes them. An evening ends otherwise: one court after the other. With only one court nobody can know.
    */
   quiet(now: number): QuietVenue | undefined {
     for (const { heardAt } of this.#clients.values()) if (now - heardAt <= QUIET.ms) return undefined;

@@ -15,7 +15,7 @@ const CLOCK_SET_MS = 1_000;
 /** For how long earlier daemons' counts count. */
 const RESTORED_MS = DAY_MS;
 
-/** What is counted of what was stored: in the last hour and day only events. */
+/** Counters of stored requests: for the last hour and day only events. */
 const [EVENTS, REQUESTS] = [0, 1] as const;
 
 /** As in `courtd status --json`. */

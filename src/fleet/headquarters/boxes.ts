@@ -4,7 +4,7 @@ import { isoTime } from '../../base/units.ts';
 import { chunkHead, STATUS_STREAM, STREAM, sourceOf } from '../nats/fleetLog.ts';
 import { readStream } from './readStream.ts';
 
-/** A box as headquarters sees it, as `courtd fleet status --json` prints it. What is not known is null. */
+/** A box as headquarters sees it, as `courtd fleet status --json` prints it. Null means unknown. */
 export interface BoxRow {
   readonly box: string;
   readonly epoch: string | null;
@@ -31,7 +31,7 @@ interface Told {
   readonly ship: Record<string, unknown>;
 }
 
-/** @returns every box that has shipped events or has a status, the one that was heard of longest ago first. */
+/** @returns every box that has shipped events or has a status, the one that has been silent for longest first. */
 export async function readBoxes(nc: NatsConnection): Promise<BoxRow[]> {
   const logs = new Map<string, BoxLog>();
   for await (const message of readStream(nc, { stream: STREAM, last: true, headersOnly: true })) {

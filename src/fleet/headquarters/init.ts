@@ -69,7 +69,7 @@ export async function createStreams(
   const jsm = await jetstreamManager(nc, { checkAPI: false });
   const known = Math.max(servers, nc.info?.connect_urls?.length ?? 0);
   const plans = [LOG, STATUS];
-  // Before anything is created: all of it, or nothing.
+  // Before anything is created: all or nothing.
   const found = await untilReady(() => Promise.all(plans.map((plan) => findStream(jsm, plan))), onWait);
   const made: MadeStream[] = [];
   for (const [i, plan] of plans.entries()) {
@@ -101,7 +101,7 @@ async function findStream(jsm: JetStreamManager, plan: Plan): Promise<StreamConf
   if (info === undefined) return undefined;
   const other = Object.entries(plan).flatMap(([name, wanted]) => {
     const is = info.config[name as keyof StreamConfig];
-    // The servers leave out what is false or 0.
+    // The servers leave out members that are false or 0.
     const isSame = `${is ?? ''}` === `${wanted || ''}` || (is ?? false) === wanted || (is ?? 0) === wanted;
     return isSame || name === 'description' ? [] : [`${name} is ${is} instead of ${wanted}`];
   });

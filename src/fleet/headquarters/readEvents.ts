@@ -41,7 +41,7 @@ export async function* readEvents(
   }
 }
 
-/** Up to where the log of each box has been read. */
+/** The position of the reader in the log of each box. */
 class Chains {
   /** By box and epoch; and by box the highest seq of all its epochs. */
   readonly #ends = new Map<string, number>();

@@ -65,7 +65,7 @@ const LOST =
 
 /** @returns the number of the last message, as the leader has it; 0: there is none. */
 async function lastSeqOf(nc: NatsConnection, stream: string, subjects: string | undefined): Promise<number> {
-  // With ">" nats-server 2.15 finds none where the stream's last message was deleted.
+  // With ">" nats-server 2.15 finds none if the stream's last message was deleted.
   const filter = subjects ?? (stream === STREAM ? SUBJECTS : STATUS_SUBJECTS);
   const jsm = await jetstreamManager(nc, { checkAPI: false });
   try {

@@ -27,7 +27,7 @@ export function linesIn(text: string): string[] {
   return text.match(/[^\n]*\n/g) ?? [];
 }
 
-/** @returns the events, a line each, with its end. @throws where the data is damaged. */
+/** @returns the events, one line each, with its end. @throws if the data is damaged. */
 export function linesOf(data: Uint8Array): string[] {
   return linesIn(gunzipSync(data, { maxOutputLength: UNPACKED_BYTES_MAX }).toString());
 }
@@ -59,7 +59,7 @@ function linesFault({ after, last, count }: ChunkHead, lines: readonly string[])
   return seq === last ? '' : `its last event is seq ${seq}, and Courtd-Last says ${last}`;
 }
 
-/** @returns what of a line neither an erasure changes nor a pseudonym; in its strings no quote stands without a backslash. */
+/** @returns the part of a line that neither an erasure nor a pseudonym changes; its strings have no quote without a backslash. */
 function unchangingPart(line: string): string {
   const end = line.indexOf(PAYLOAD);
   return end < 0 ? line : line.slice(0, end);

@@ -15,7 +15,7 @@ const HEAD =
 /** As far as the names of a copy's files go. */
 const SEQ_MAX = 1e15 - 1;
 
-/** What is wrong with a line. */
+/** The fault of a line. */
 export class LineFault extends Error {
   /** Of the lines that were given, from 0 on. */
   readonly index: number;
@@ -61,7 +61,7 @@ function parseHead(line: string, index: number) {
   return { box, epoch, seq, receivedMs, isErased: erased !== undefined, length: head.length };
 }
 
-/** Together, or, where that fails, one by one, to find the one at fault. */
+/** Together, or, if that fails, one by one, to find the one at fault. */
 function decodeEvents(texts: readonly string[], from: number): CourtEvent[] {
   try {
     const events = decodeBatch(Buffer.from(`[${texts.join(',')}]`));
@@ -83,7 +83,7 @@ function decodeEvents(texts: readonly string[], from: number): CourtEvent[] {
 }
 
 /**
- * @param onTorn is called where the last line has no end, and is left out.
+ * @param onTorn is called if the last line has no end, and is left out.
  * @yields the lines of a text that comes in pieces, with their line ends.
  * @throws {LineFault}
  */

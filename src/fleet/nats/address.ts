@@ -1,6 +1,6 @@
 import { UsageError } from '../../base/operatorError.ts';
 
-/** The servers of one cluster, and how to log in where their URL says so. Loads nothing of NATS. */
+/** The servers of one cluster, and the login of their URL, if it has one. Does not load the NATS library. */
 export interface Servers {
   /** HOST:PORT. */
   readonly servers: string[];

@@ -9,7 +9,7 @@ import { SecretFile } from '../../base/secretFile.ts';
 import { parseServers, shownUrl } from './address.ts';
 import { faultOf, NatsFault } from './faults.ts';
 
-/** Where headquarters is, and how to log in. */
+/** The address of headquarters, and how to log in. */
 export interface Headquarters {
   /** `nats://` or `tls://`, several servers of one cluster separated by commas; the first may carry `USER:PASSWORD@`. */
   readonly url: string;

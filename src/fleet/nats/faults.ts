@@ -1,7 +1,7 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { OperatorError } from '../../base/operatorError.ts';
 
-/** What is wrong with the servers, or with what was asked of them. */
+/** A fault of the servers, or of a request to them. */
 export type FaultKind =
   /** They cannot be reached, or do not answer. */
   | 'away'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 /**
  * The log of a fleet, as it is stored at headquarters: a chunk of events is one message. It is a contract between boxes and
- * whoever reads at headquarters: names and meaning stay.
+ * readers at headquarters: names and meaning stay.
  */
 
 export const STREAM = 'FLEET';
@@ -46,7 +46,7 @@ export interface Headers {
   get(name: string): string;
 }
 
-/** @returns what the headers say; undefined if they are not those of a chunk. */
+/** @returns the values of the headers; undefined if they are not those of a chunk. */
 export function chunkHead(headers: Headers | undefined): ChunkHead | undefined {
   if (headers === undefined) return undefined;
   const [after, last, count] = [AFTER, LAST, COUNT].map((name) => numberIn(headers.get(name)));

@@ -11,7 +11,7 @@ import {
   writeReport,
 } from './reportFile.ts';
 
-/** How far a copy is, as `backup --follow` writes that to `copy.json` of the runtime directory. What is not known is null. */
+/** The progress of a copy, as `backup --follow` writes it to `copy.json` of the runtime directory. Null means unknown. */
 export interface CopyReport {
   /** When it was written, ISO 8601: a follower that runs writes every few seconds. */
   readonly at: string;
@@ -22,7 +22,7 @@ export interface CopyReport {
   readonly seq: number | null;
   /** When it was last brought up to date. */
   readonly last_at: string | null;
-  /** What is wrong and what to do. */
+  /** The fault, and what to do. */
   readonly error: string | null;
 }
 

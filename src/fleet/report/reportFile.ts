@@ -22,7 +22,7 @@ export function runDirectory(env: NodeJS.ProcessEnv, data: string): string | und
 export function writeReport(runDir: string | undefined, name: string, report: object): void {
   if (runDir === undefined) return;
   const file = path.join(runDir, name);
-  // What is longer than a small file could not be read back.
+  // More than a small file could not be read back.
   const short = (_: string, value: unknown) =>
     typeof value === 'string' && value.length > TEXT_CHARS ? `${value.slice(0, TEXT_CHARS)}…` : value;
   try {
@@ -58,7 +58,7 @@ export function readReport<Report>(
   }
 }
 
-/** Whether the process that wrote it still runs, as far as can be told. */
+/** Whether the process that wrote it still runs, as far as that is known. */
 export function isRecent({ at }: { readonly at: string }, nowMs = Date.now()): boolean {
   return Math.abs(nowMs - Date.parse(at)) < SILENT_MS;
 }
@@ -72,8 +72,8 @@ export function isSeqOrNull(value: unknown): boolean {
 }
 
 /**
- * @returns up to which seq another place has this log, by a report of it; undefined if that is not known. A report of an older epoch
- * counts up to where that epoch ended.
+ * @returns the seq up to which another place has this log, by its report; undefined if unknown. A report of an older epoch
+ * counts up to the end of that epoch.
  */
 export function knownUpTo(
   epoch: string | null | undefined,

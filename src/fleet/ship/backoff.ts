@@ -1,7 +1,7 @@
 const [FIRST_MS, MOST_MS] = [1_000, 60_000];
 
 /**
- * How long to wait after failures in a row: not at all after the first, then about 1 s, 2 s, 4 s, up to 60 s. Half of it is
+ * How long to wait after failures in a row: not at all after the first, then about 1 s, 2 s, 4 s, up to 60 s. Half of that is
  * random, so that forty boxes do not come back at the same moment.
  */
 export class Backoff {

@@ -16,7 +16,7 @@ export class LogUnavailable extends OperatorError {}
 export interface Piece {
   /** As `tail --json` writes them, with their line ends; at least one. */
   readonly lines: readonly string[];
-  /** The seq of the last of them. */
+  /** The seq of the last event. */
   readonly last: number;
   /** Whether no later event is stored, as far as is known. */
   readonly isLast: boolean;

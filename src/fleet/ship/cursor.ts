@@ -2,13 +2,13 @@ import type { Epoch } from '../../store/layout/epochs.ts';
 import { isSameEvent, type StoredChunk, seqOf } from '../log/chunk.ts';
 import type { BoxLog } from './boxLog.ts';
 
-/** Where the log continues at headquarters. */
+/** The position at which the log continues at headquarters. */
 export interface Cursor {
   /** The name of the epoch that is shipped. */
   readonly epoch: string;
   /** Headquarters has every event up to here; 0: none. */
   readonly seq: number;
-  /** Where the epoch's last chunk is: the number of its message in the stream; undefined: it has none. */
+  /** The number of the message of the epoch's last chunk in the stream; undefined: it has none. */
   readonly place: number | undefined;
 }
 
@@ -23,8 +23,8 @@ export interface LastChunk {
 export class Fenced extends Error {}
 
 /**
- * Finds where to continue, by what headquarters has: the last message of the current epoch. If it has none yet, that of the latest
- * epoch before that has any: its events are those of this log up to where the two epochs parted.
+ * Finds the position by the last message of the current epoch at headquarters. If there is none yet, by that of the latest
+ * earlier epoch that has any: its events are those of this log up to the point at which the two epochs diverge.
  *
  * If an operator began an epoch (`courtd ship --new-epoch`), as after a clone, the logs may have parted before that. Then the old
  * epoch's last message counts only if it is of this log, and else what the box knew to be shipped: an event may come twice then.

@@ -4,7 +4,7 @@ import type { LastChunk } from './cursor.ts';
 /** Headquarters has another last message than was expected: ask it. */
 export class Moved extends Error {}
 
-/** Where a shipper sends the log of its box. */
+/** The place to which a shipper sends the log of its box. */
 export interface Headquarters {
   /** Connects, if there is no connection. @throws {NatsFault} */
   connect(): Promise<void>;
@@ -18,7 +18,7 @@ export interface Headquarters {
   publish(epoch: string, chunk: StoredChunk, last: number): Promise<number>;
   /** Publishes the status of the box as JSON, if there is a connection. */
   tell(status: string): Promise<void>;
-  /** Whether there is a connection, as far as can be told without using it. */
+  /** Whether there is a connection, as far as that is known without using it. */
   isOpen(): boolean;
   close(): void;
 }

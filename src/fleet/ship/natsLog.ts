@@ -67,7 +67,7 @@ export class NatsLog implements Headquarters {
       manager.direct.getMessage(STREAM, { last_by_subj: subject }),
     );
     if (found === null) return undefined;
-    // What is no message of the subject must not fence this box.
+    // A message of another subject must not fence this box.
     if (!(found.seq > 0) || found.subject !== subject) throw this.#unclear(subject);
     return { place: found.seq, chunk: chunkOf(found.data, found.header) };
   }

@@ -15,7 +15,7 @@ export interface ShipReport {
   readonly shipped_seq: number | null;
   /** ISO 8601; null: nothing has been acknowledged yet. */
   readonly last_ack_at: string | null;
-  /** What is wrong and what to do; null: nothing. */
+  /** The fault, and what to do; null: none. */
   readonly error: string | null;
 }
 

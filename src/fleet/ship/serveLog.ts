@@ -37,7 +37,7 @@ export function playersSetting({ COURTD_SHIP_PLAYERS: value = 'as-sent' }: NodeJ
  * What `courtd tail --json --follow --after -` writes for a shipper: a LogHead, then the lines of `tail --json` behind the seq that
  * the shipper answers, and an empty line whenever there are no more. It ends if a backup is restored: that is another log.
  * @param after the seq; 0: from the beginning.
- * @param onDamage is called with what is damaged, and left out, in a sentence.
+ * @param onDamage is called with a sentence about damaged events, which are left out.
  */
 export async function* serveLog(
   directory: DataDirectory,

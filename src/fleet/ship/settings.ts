@@ -2,7 +2,7 @@ import { boxNameFault } from '../../base/boxName.ts';
 import { UsageError } from '../../base/operatorError.ts';
 import { type Players, playersSetting } from './serveLog.ts';
 
-/** Where to ship to, as the COURTD_SHIP_ variables have it. */
+/** The settings of the shipper: the COURTD_SHIP_ variables. */
 export interface ShipSettings {
   readonly url: string;
   readonly box: string;

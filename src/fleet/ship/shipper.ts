@@ -27,7 +27,7 @@ interface ShipperOptions {
   readonly url: string;
   /** Ends when it has caught up. */
   readonly once: boolean;
-  /** Where the report is written and `status.json` is read; undefined: nowhere. */
+  /** The directory of the report and of `status.json`; undefined: none. */
   readonly runDir: string | undefined;
   readonly signal: AbortSignal;
   /** Called at each other state or error. */
@@ -117,7 +117,7 @@ export class Shipper {
           await this.#askAgain(cursor);
           continue;
         }
-        // While it fails, what is wrong stays reported until headquarters has acknowledged something.
+        // After a failure, its report stays until headquarters has acknowledged something.
         if (!piece.isLast && !this.#backoff.isFailing) this.#tell('behind', null);
         const place = await hq.publish(epoch, { ...piece, after: cursor.seq }, cursor.place ?? 0);
         cursor = { epoch, seq: piece.last, place };

@@ -36,7 +36,7 @@ export class NamedTallies<Tally> {
     return made;
   }
 
-  /** @returns all, in alphabetical order, so that two reports can be compared side by side; what has no name of its own stands last. */
+  /** @returns all, in alphabetical order, so that two reports can be compared side by side; the tally without a name is last. */
   entries(): [name: string, tally: Tally][] {
     const last = [this.#others, this.#unnamed];
     return [...this.#tallies].sort(([a], [b]) => last.indexOf(a) - last.indexOf(b) || byName(a, b));

@@ -2,7 +2,7 @@ import { type LineCall, verdictOf } from './landings.ts';
 import type { Payload } from './payload.ts';
 
 /**
- * What lies further apart than this is of two rallies, or the camera has lost the ball: one that flies for four seconds has been
+ * Strokes further apart than this belong to two rallies, or the camera has lost the ball: one that flies for four seconds has been
  * 20 m high. Of the 36,000 hits of 44 badminton matches, 20 follow another after 4 to 10 s; the next rally begins later.
  */
 export const FLIGHT_MS = 4_000;
@@ -130,7 +130,7 @@ export class Rallies {
     const isSecond = isOfRally && open.last.bounces.length > 0;
     if (isOfRally) {
       open.lastMs = eotMs;
-      // What is beyond the second says nothing more.
+      // Values after the second add nothing.
       if (open.last.bounces.length < 2) open.last.bounces.push(verdictOf(payload));
     }
     const { playerId, shotType } = payload;

@@ -42,7 +42,7 @@ export class SessionTally {
   /** Events from which a player was erased, and positions that are empty since. */
   erased = 0;
   positionsErased = 0;
-  /** How many hits the rallies had, and the longest, the first of them if several are. */
+  /** The hits per rally, and the longest rally, the first one if several are equal. */
   readonly rallyLengths = new Bins(1);
   longestRally: Rally | undefined;
   readonly timeline = new Timeline();

@@ -11,7 +11,7 @@ import {
 /** A column of an export: an entry of the data dictionary. */
 interface Column<Name extends string = ColumnName> extends Member {
   readonly name: Name;
-  /** Where its value comes from: a field of the event, a field of its payload, or courtd itself. */
+  /** The origin of its value: a field of the event, a field of its payload, or courtd itself. */
   readonly from: 'event' | 'payload' | 'courtd';
 }
 
@@ -33,7 +33,7 @@ function added<Name extends string>(
 export const FIRST_FIELDS = 7;
 
 /**
- * The columns of the CSV, in order, with what they mean. Scripts read them by name and by position, so none of them ever moves:
+ * The columns of the CSV, in order, with their meaning. Scripts read them by name and by position, so none ever moves:
  * a field that a later version of the protocol brings has its column behind all others. The vendor's guide has the same table.
  */
 export const COLUMNS: readonly Column[] = [
@@ -56,7 +56,7 @@ export const COLUMNS: readonly Column[] = [
   ...PAYLOAD_FIELDS.slice(FIRST_FIELDS).map(sent),
 ];
 
-/** What the sheet Players of a workbook has beside `player_id`. */
+/** The columns of the sheet Players of a workbook, besides `player_id`. */
 export const PLAYER_COLUMNS: readonly Column<string>[] = [
   ...PLAYER_TYPES.map((type) =>
     added(TYPES[type].title.toLowerCase(), `how many ${type} events name the player; in the workbook only`),

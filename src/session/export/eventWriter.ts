@@ -2,11 +2,11 @@ import type { AsOf, ReadEvent } from '../../store/read/sessionReader.ts';
 
 /** Writes the events of a session in one format. */
 export interface EventWriter {
-  /** @param events in order of eot, and of arrival where that is equal. */
+  /** @param events in order of eot, and of arrival if that is equal. */
   write(events: readonly ReadEvent[]): Promise<void>;
-  /** Writes what is still to be written; the sink is committed afterwards. @param asOf of the events that were given to `write`. */
+  /** Writes the rest of the file; the sink is committed afterwards. @param asOf of the events that were given to `write`. */
   end(asOf: AsOf): Promise<void>;
-  /** @returns what was written, for a message: where absent, every event. @param events how many were given to `write`. */
+  /** @returns the rows written, for a message; if absent, every event is a row. @param events how many were given to `write`. */
   wrote?(events: number): string;
 }
 

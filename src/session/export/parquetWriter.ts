@@ -121,7 +121,7 @@ export class ParquetWriter implements EventWriter {
 
   async #flush(): Promise<void> {
     await this.#sink.write(this.#bytes.getBytes());
-    // Its buffer is used again; `offset` counts on, since positions in the file are made of it.
+    // Its buffer is used again; `offset` continues to count, since it gives the positions in the file.
     this.#bytes.index = 0;
   }
 }

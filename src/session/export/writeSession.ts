@@ -27,7 +27,7 @@ export interface ExportTeller {
   say(sentence: string): void;
 }
 
-/** Where an export goes. */
+/** The target of an export. */
 interface Destination {
   /** Its name; absent: standard output. */
   readonly file?: string;
@@ -73,7 +73,7 @@ export async function writeSession(
   });
 }
 
-/** @param file its name; absent: standard output. @returns what was written, where, and up to where the box was read. */
+/** @param file its name; absent: standard output. @returns what was written, the file, and the last seq that was read. */
 export function writtenSentence(wrote: string, { seq, ms }: AsOf, sink: Sink, file?: string): string {
   const note = sink.replaces ? '; the existing file was replaced' : '';
   const place = file === undefined ? '' : ` to ${file}${note}`;

@@ -12,7 +12,7 @@ export const CELL_CHARS = 32_767;
 /** The largest number that Excel takes; a file with a larger one is damaged to it. */
 const NUMBER_MAX = 9.99999999999999e307;
 
-/** Excel shows 15 digits of an integer, and zeros for the others; from 12 digits on it shows a power of ten, unless told otherwise. */
+/** Excel shows 15 digits of an integer, and zeros for the others; from 12 digits on it shows a power of ten, unless a format is set. */
 const DIGITS_SHOWN = 15;
 const POWER_FROM = 1e11;
 
@@ -41,7 +41,7 @@ const PAGE =
 /** A moment, shown as a date and time in UTC. */
 export interface Time {
   readonly ms: number;
-  /** What is shown if a workbook cannot hold it as a time: before March 1900. */
+  /** Text for a time that a workbook cannot hold: before March 1900. */
   readonly text: string;
 }
 

@@ -8,7 +8,7 @@ const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationsh
 const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
 const TYPES = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 
-/** Between a number, which stands at the right of its cell, and the text behind it. */
+/** Between a number, which is at the right of its cell, and the text behind it. */
 const GAP = 'horizontal="left" indent="1"';
 
 /** xlsxSheet.ts, STYLES: general, time, header, text, wrapped text, integer, boolean. LibreOffice shows a boolean as a number otherwise. */

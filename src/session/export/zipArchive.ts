@@ -12,7 +12,7 @@ const BLOCK_CHARS = 256 * 1024;
 const LEVEL = 3;
 /** ZIP holds sizes in 32 bits; half of that, because an entry is only full after the block that fills it. */
 const BYTES_MAX = 2 ** 31;
-/** What an entry may take in memory: a sheet of a million rows takes half of it. */
+/** Bytes of memory that an entry may take: a sheet of a million rows takes half. */
 const COMPRESSED_MAX = 128 * 1024 ** 2;
 /** Version 2.0: deflate. */
 const VERSION = 20;
@@ -48,7 +48,7 @@ export class ZipEntry {
   /**
    * Completes it.
    * @param at its position in the archive.
-   * @returns header and content (section 4.3.7), and what the directory has of it (4.3.12), as pieces.
+   * @returns header and content (section 4.3.7), and its entry in the directory (4.3.12), as pieces.
    */
   end(at: number): { readonly file: readonly Uint8Array[]; readonly directory: readonly Uint8Array[] } {
     this.#compress(constants.Z_FINISH);

@@ -11,9 +11,9 @@ const SPACES = new Set(Buffer.from(' \t\r'));
 /** What `export`, `tail --json`, `fleet tail` and `rejections export` write around an event. */
 const AROUND = ['box', 'epoch', 'seq', 'received_at', 'erased', 'late', 'request_id', 'index', 'faults'];
 
-/** What is wrong with a file, and where. */
+/** A fault of a file, and its line. */
 export class FileFault extends Error {
-  /** From 1 on; null if nothing of it can be read. */
+  /** From 1 on; null if the file cannot be read at all. */
   readonly line: number | null;
 
   constructor(line: number | null, message: string) {
@@ -77,7 +77,7 @@ async function* linesOf(file: string): AsyncGenerator<{ text: Buffer; number: nu
   if (bytes > 0) yield { text: Buffer.concat(parts), number };
 }
 
-/** What an export marks an erased event with, as its first member, is no part of it: a camera's own field stands behind the ids there. */
+/** The mark of an erased event, the first member of an exported line, is no part of the event: a camera's own field follows the ids. */
 const MARK = /^\s*\{\s*"erased"\s*:\s*true\s*,(?=\s*"event_id")/;
 const MARK_BYTES = 64;
 

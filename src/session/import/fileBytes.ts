@@ -23,7 +23,7 @@ export class UnreadableFile extends Error {}
 
 /**
  * @param file its name, or `-` for standard input.
- * @yields the content of a file in pieces, unpacked where it is gzip. All that can be unpacked comes before what is wrong with the rest.
+ * @yields the content of a file in pieces, unpacked if it is gzip. Everything that can be unpacked comes before the error.
  * @throws {UnreadableFile}
  */
 export async function* readUnpacked(file: string): AsyncGenerator<Buffer> {
@@ -53,7 +53,7 @@ export async function* readUnpacked(file: string): AsyncGenerator<Buffer> {
   else if (head.length < GZIP.length) yield head;
 }
 
-/** Standard input by its own stream: with that, Node has made a pipe non-blocking, and whoever reads it otherwise gets EAGAIN. */
+/** Standard input by its own stream: Node has made a pipe non-blocking, so another reader would get EAGAIN. */
 function openStream(file: string): AsyncIterable<Buffer> {
   // Destroyed once it has been read: then nothing keeps the process, and a second time there is nothing.
   if (file === STDIN) return process.stdin.destroyed ? Readable.from([]) : process.stdin;

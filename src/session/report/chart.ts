@@ -20,7 +20,7 @@ interface ChartOptions {
   readonly top?: number;
 }
 
-/** A chart of bars with two axes; what is added later is in front. */
+/** A chart of bars with two axes; a later bar covers an earlier one. */
 export class Chart {
   readonly #height: number;
   /** What the axes enclose. */

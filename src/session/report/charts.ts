@@ -14,7 +14,7 @@ interface HistogramOptions {
   readonly unit: string;
   /** How many there are, such as "827 speeds". */
   readonly total: string;
-  /** If the values are counts: what one of them is. */
+  /** The noun of a count, if the values are counts. */
   readonly noun?: string;
   /** Of a bar: the first with which there are at most 40. */
   readonly widths: readonly number[];
@@ -30,7 +30,7 @@ export function histogram(values: Bins, { title, of, unit, noun, total, widths }
     counts.set(from, (counts.get(from) ?? 0) + times);
   }
   const most = Math.max(...counts.values());
-  // A bar of counts reaches half a step to either side, so that it stands on its number.
+  // A bar of counts reaches half a step to either side, so that it is above its number.
   const left = noun === undefined ? 0 : -0.5;
   const bars = Array.from(counts, ([from, y2]) => ({ x1: from + left, x2: from + left + width, y1: 0, y2 }));
   const x = [left, bars.at(-1)!.x2] as const;

@@ -1,5 +1,5 @@
 /**
- * The page's style sheet: people who cannot tell red from green can tell the colours of in and out, too. System fonts, since
+ * The page's style sheet: colour-blind people can distinguish the colours of in and out, too. System fonts, since
  * nothing is loaded. Paper is always light.
  */
 export const STYLE = `

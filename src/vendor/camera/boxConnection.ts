@@ -5,7 +5,7 @@ import { requestAnswer } from '../../base/httpAnswer.ts';
 import { http } from '../../base/nodeHttp.ts';
 import type { BoxAnswer } from './retryPolicy.ts';
 
-/** courtd answers within 30 s or ends the connection, and lists at most 50 invalid events: what is slower or longer is not its answer. */
+/** courtd answers within 30 s or ends the connection, and lists at most 50 invalid events: a slower or longer answer is not courtd's. */
 const LIMITS = { wholeMs: 35_000, chars: 1024 * 1024 } as const;
 const LOST: BoxAnswer = { status: 0, retryAfter: '', body: '' };
 

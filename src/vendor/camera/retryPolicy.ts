@@ -16,7 +16,7 @@ export type Decision =
   | { readonly kind: 'stored'; readonly duplicates: number }
   /** Send the same request again, after `Backoff.wait(retryAfterS)` seconds. */
   | { readonly kind: 'retry'; readonly retryAfterS: number | undefined; readonly why: string }
-  /** Send the events in smaller requests: only one of them may be at fault. */
+  /** Send the events in smaller requests: perhaps only one event is at fault. */
   | { readonly kind: 'split' }
   /** Drop the events at these positions of the request, and send the others: these will never be accepted. */
   | { readonly kind: 'drop'; readonly named: ReadonlySet<number>; readonly why: string }

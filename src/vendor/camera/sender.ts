@@ -7,7 +7,7 @@ import { Backoff, decide } from './retryPolicy.ts';
 const BUFFERED_EVENTS = 20_000;
 /** How often a camera sends what it has seen. */
 const SEND_EVERY_MS = 500;
-/** How often it says that it is there, while there is nothing else to send. */
+/** How often it sends a sign of life, while there is nothing else to send. */
 const ALIVE_EVERY_MS = 60_000;
 
 interface SenderOptions {
@@ -17,7 +17,7 @@ interface SenderOptions {
   readonly repeats?: () => boolean;
   /** How often to say so while there is nothing to send, in milliseconds; infinite: never. */
   readonly aliveEveryMs?: number;
-  /** Called with what is wrong, once until it changes or something is stored. */
+  /** Called with a fault, once until it changes or something is stored. */
   readonly onProblem?: (problem: string) => void;
 }
 
@@ -63,7 +63,7 @@ export class Sender {
     else this.#buffer.push(text);
   }
 
-  /** Sends until `end`, and then what is left. Never throws. */
+  /** Sends until `end`, and then the rest. Never throws. */
   async run(): Promise<void> {
     const { aliveEveryMs = ALIVE_EVERY_MS } = this.#options;
     let sentAt = performance.now();
@@ -80,7 +80,7 @@ export class Sender {
     this.#connection.close();
   }
 
-  /** Ends `run` once everything is sent. @param withinMs after so long, `run` ends with what is left unsent. */
+  /** Ends `run` once everything is sent. @param withinMs after so long, `run` ends and leaves the rest unsent. */
   end(withinMs: number): void {
     this.#isEnding = true;
     setTimeout(() => this.#abort.abort(), withinMs).unref();

@@ -21,7 +21,7 @@ export interface SentEvent {
   readonly odd: readonly string[];
 }
 
-/** One request with the right token, and what became of it. */
+/** One request with the right token, and its answer. */
 export interface Exchange {
   /** From 1, in order of arrival. */
   readonly number: number;
@@ -33,7 +33,7 @@ export interface Exchange {
   digest: string;
   /** None if the box really rejects the request. */
   events: readonly SentEvent[];
-  /** What is really wrong with its events. */
+  /** The real faults of its events. */
   faults: readonly Fault[];
   fault?: InjectedFault;
   /** Keys of the events that a 400 named on purpose. */

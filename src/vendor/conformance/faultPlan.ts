@@ -74,7 +74,7 @@ export class FaultPlan {
     return { fault, named: named.map(({ key }) => key) };
   }
 
-  /** The camera has been told that they are stored. */
+  /** The camera got a 202 for them. */
   stored(events: readonly PlannedEvent[]): void {
     for (const event of events)
       for (const name of [this.#firstKeyOf(event), event.key, event.core]) this.#retrying.delete(name);

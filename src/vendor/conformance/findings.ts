@@ -6,7 +6,7 @@ import { endOf, type Resend, type Traffic } from './traffic.ts';
 interface Finding {
   /** The requests that fail it. */
   readonly shownBy: readonly Exchange[];
-  /** What the first of them shows. */
+  /** The message of the first request. */
   readonly detail?: string | undefined;
   /** Whether the camera had occasion to fail. */
   readonly isSeen: boolean;

@@ -23,7 +23,7 @@ export interface Detection {
 const STEP_S = 0.1;
 const SWINGS = ['forehand', 'backhand'] as const;
 const { width: WIDTH, length: LENGTH } = COURTS.pickleball!;
-/** Where the net is, as y. */
+/** The y of the net. */
 const NET = LENGTH / 2;
 /** Where players wait: feet from the net. */
 const HOME = 8;
@@ -103,7 +103,7 @@ export class SimulatedCourt {
     while (this.#step * STEP_S <= matchS) this.#play(this.#step++ * STEP_S);
     const ready = this.#pending.filter(({ readyS }) => readyS <= matchS);
     this.#pending = this.#pending.filter(({ readyS }) => readyS > matchS);
-    // Stable: what is ready at the same time stays in the order in which it was seen.
+    // Stable: events that are ready at the same time stay in the order in which they were seen.
     return ready.sort((a, b) => a.readyS - b.readyS);
   }
 

@@ -53,7 +53,7 @@ export class Venue {
     );
   }
 
-  /** @returns what is sent up to that second of all matches, in the order of sending. */
+  /** @returns the events of all matches up to that second, in the order of sending. */
   until(matchS: number): Sending[] {
     const all = this.#courts.flatMap((court, i) =>
       court.until(matchS).map((detection) => ({
