@@ -260,9 +260,9 @@ const CEILINGS = [
   { part: 'session', ceiling: 2_724, final: 2_400 },
   { part: 'fleet', ceiling: 2_077, final: 1_500 },
   { part: 'vendor', ceiling: 1_761, final: 1_400 },
-  { part: 'test', ceiling: 40_544, final: 26_000 },
+  { part: 'test', ceiling: 38_776, final: 26_000 },
   { part: 'scripts', ceiling: 2_646, final: 3_000 },
-  { part: 'words', ceiling: 21_667, final: 25_000 },
+  { part: 'words', ceiling: 21_662, final: 25_000 },
 ];
 
 /** @returns the paths of the files below a folder of the project whose name matches, without what npm installs. */

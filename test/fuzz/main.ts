@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
+import fs from 'node:fs';
 import { Command, Option } from 'commander';
 import fc from 'fast-check';
 import { integer } from '../../src/cli/options/optionParsers.ts';
 import { say } from '../../src/cli/terminal/output.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { Endings } from '../harness/endings.ts';
-import { residentBytes } from '../overload/process.ts';
 import { fuzzCase } from './case.ts';
 import { FUZZ_ARGS, Fuzzer } from './fuzzer.ts';
 
@@ -34,7 +34,6 @@ const options = new Command('npx node test/fuzz/main.ts')
   .parse()
   .opts<Options>();
 
-const MIB = 1024 ** 2;
 /** After a warm-up; V8 gives back what it has collected when it likes. */
 const GROWTH_MIB = 64;
 const WARM_CASES = 1_000;
@@ -52,11 +51,10 @@ try {
 async function fuzz(daemon: Daemon, { cases, seconds, seed }: Options): Promise<boolean> {
   say(`Seed ${seed}.`);
   const fuzzer = new Fuzzer(daemon);
-  const pid = daemon.child.pid!;
   let warmMib = 0;
   const property = fc.asyncProperty(fuzzCase, async (fuzzed) => {
     await fuzzer.try(fuzzed);
-    if (fuzzer.cases === WARM_CASES) warmMib = residentBytes(pid) / MIB;
+    if (fuzzer.cases === WARM_CASES) warmMib = residentMib(daemon);
   });
   const found = await fc.check(property, {
     seed,
@@ -69,13 +67,18 @@ async function fuzz(daemon: Daemon, { cases, seconds, seed }: Options): Promise<
     return false;
   }
   await fuzzer.look();
-  const mib = residentBytes(pid) / MIB;
+  const mib = residentMib(daemon);
   if (warmMib === 0) {
     say(`Memory: ${mib.toFixed(0)} MiB at the end; whether it grows shows after ${WARM_CASES} cases.`);
     return true;
   }
   say(`Memory: ${warmMib.toFixed(0)} MiB after ${WARM_CASES} cases, ${mib.toFixed(0)} MiB at the end.`);
   return mib - warmMib <= GROWTH_MIB;
+}
+
+function residentMib({ child }: Daemon): number {
+  const status = fs.readFileSync(`/proc/${child.pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024;
 }
 
 async function end(status: number): Promise<never> {

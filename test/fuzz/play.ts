@@ -1,17 +1,12 @@
 import net from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { PROBLEMS, type ProblemCode } from '../../src/protocol/errors.ts';
+import type { FuzzCase } from './case.ts';
 
 /** One connection: what is said on it, in which pieces, how it ends; and whether what comes back is what it must be. */
 
-export interface Script {
+interface Script extends Omit<FuzzCase, 'requests'> {
   readonly parts: readonly Part[];
-  /** Parts of the length at which it is cut into pieces. */
-  readonly cuts: readonly number[];
-  /** After the last piece the sender says that it is done; or, at a part of the length, that it is, or it goes away. */
-  readonly ending: 'end' | { readonly how: 'end' | 'reset' | 'destroy'; readonly at: number };
-  /** Nothing is read before all has been written. */
-  readonly isReadLate: boolean;
 }
 
 interface Part {

@@ -26,7 +26,7 @@ export interface RequestParts {
 }
 
 /** @returns the bytes of a request to this daemon: a good one but for what is given. */
-export function request(daemon: Daemon, parts: RequestParts = {}): Buffer {
+export function request(daemon: Pick<Daemon, 'port' | 'token'>, parts: RequestParts = {}): Buffer {
   const { line = 'POST /v1/events HTTP/1.1', headers = {}, more = [], body = '' } = parts;
   const fields = {
     host: `127.0.0.1:${daemon.port}`,

@@ -11,7 +11,8 @@ import { courtd, Daemon } from '../harness/daemon.ts';
 import { eotText, oracleNs } from '../harness/eotOracle.ts';
 import { event, events, eventText } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { type Answer, answerOf, RawClient, request } from '../harness/rawClient.ts';
+import { type Answer, answerOf, newAddress, RawClient, request } from '../harness/rawClient.ts';
+import { rejectedHeads, takenHeads } from '../harness/wireTable.ts';
 
 runInProcess();
 
@@ -166,33 +167,31 @@ t.test('which payload is usual with which type is as the table of types has it',
 
 const DEEP = `{"a":${'['.repeat(40)}${']'.repeat(40)}}`;
 
-/** A request for each code that a client can bring about within a test. */
+/** A body for each code that is about one. */
 const REFUSED: Readonly<Partial<Record<ProblemCode, () => Promise<Answer>>>> = {
-  malformed_request: () => raw({ headers: { host: undefined } }),
   invalid_encoding: () => posted('no gzip', { 'Content-Encoding': 'gzip' }),
   invalid_json: () => posted('{"event_id":'),
   too_deep: () => posted(eventText({ payload: DEEP })),
   too_many_events: () => posted(events(BATCH_EVENTS + 1)),
   invalid_event: () => posted(event({ confidence: 2, eot: 'now', payload: { kmh: 'fast' } })),
-  not_found: () => raw({ line: 'POST /v2/events HTTP/1.1' }),
-  method_not_allowed: () => raw({ line: 'GET /v1/events HTTP/1.1' }),
   body_too_large: () => posted(eventText({ payload: `{"a":[${'0,'.repeat(BODY_VALUES)}0]}` })),
-  unsupported_media_type: () => posted('[]', { 'Content-Type': 'text/plain' }),
-  unsupported_encoding: () => posted('[]', { 'Content-Encoding': 'br' }),
-  expectation_failed: () => raw({ headers: { expect: 'more' } }),
-  headers_too_large: () => raw({ headers: { 'x-long': 'x'.repeat(20_000) } }),
-  unauthorized: () => posted('[]', { Authorization: 'Bearer wrong' }),
 };
 
 function posted(body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
   return answerOf(daemon.post(body, headers));
 }
 
-function raw(parts: Parameters<typeof request>[1]): Promise<Answer> {
-  return RawClient.ask(t, daemon, request(daemon, parts));
-}
+t.test('every answer of the wire table is one of the document', async (t) => {
+  const ask = (bytes: Buffer) => RawClient.ask(t, daemon, bytes, newAddress());
+  for (const { code, sent } of rejectedHeads(daemon.token)) {
+    for (const one of sent)
+      t.equal(answerFaults(await ask(Buffer.isBuffer(one) ? one : request(daemon, one))), '', code);
+  }
+  for (const parts of takenHeads(daemon.token).filter(({ headers }) => headers?.expect === undefined))
+    t.equal(answerFaults(await ask(request(daemon, { body: '[]', ...parts }))), '');
+});
 
-t.test('every rejection is an answer of the document', async (t) => {
+t.test('every rejection of a body is an answer of the document', async (t) => {
   for (const [code, ask] of Object.entries(REFUSED)) {
     const answer = await ask();
     t.equal(JSON.parse(answer.body).code, code);
@@ -208,7 +207,11 @@ t.test('every rejection is an answer of the document', async (t) => {
     ['a conflict', { ...conflict, confidence: 0.5 }],
     ['a resend', conflict],
   ];
-  const declared = await raw({ headers: { 'content-length': String(2 * BODY_BYTES) } });
+  const declared = await RawClient.ask(
+    t,
+    daemon,
+    request(daemon, { headers: { 'content-length': String(2 * BODY_BYTES) } }),
+  );
   t.match(JSON.parse(declared.body), { code: 'body_too_large', size_bytes: 2 * BODY_BYTES });
   t.equal(answerFaults(declared), '');
   for (const [what, body, headers] of others) t.equal(answerFaults(await posted(body, headers)), '', what);

@@ -1,162 +1,89 @@
-import fc from 'fast-check';
-import { fuzzCase, scriptOf } from '../fuzz/case.ts';
-import { play } from '../fuzz/play.ts';
+import type { Socket } from 'node:net';
 import { LARGE_BODIES, type LargeBody, type LargeKind } from '../harness/largeBodies.ts';
-import { addresses, Crowd } from './crowd.ts';
-import { openLoop } from './open-loop.ts';
-import { Batches, head } from './requests.ts';
-import { notFound, STRANGERS, unread } from './strangers.ts';
-import { type Attack, count, type Wire } from './wire.ts';
+import { type Behaviour, gather, head, type Target } from './crowd.ts';
 
-/** Everything that can stand between a camera and its 202. */
+/**
+ * What can stand between a camera and its 202: `fork(attacks.ts, [name, JSON of the target])` says 'ready' when the attack is in
+ * full swing, and goes on until it is killed.
+ */
 
-const RETRY_MS = 1_000;
 const KIB = 1024;
-const CHURN_CASES = 1_000;
-const CHURN_LANES = 100;
+const PIECE_BYTES = 64 * KIB;
+/** A sender that was told to wait. */
+const RETRY_MS = 1_000;
+/** The smallest request that gets as far as the token. */
+const TOKENLESS = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(2_000));
 
-/** Half of them have said nothing yet, half have sent something good before. */
-const idle: Attack = (target, tally) => {
-  const batches = new Batches(target, 'idle', 1);
-  const open = (wire: Wire, index: number) => {
-    if (index % 2 === 1) return;
-    wire.owed++;
-    wire.socket.write(batches.next());
-  };
-  return new Crowd(target, tally, { size: 2_000, addresses: addresses(8) }, { open }).gather();
-};
-
-/** A header every now and then, for as long as they are let. */
-const slowHeaders: Attack = (target, tally) => {
-  const open = ({ socket }: Wire) => {
+/** Half a head, and a header every now and then for as long as they are let. */
+const slowHeaders: Behaviour = {
+  size: 2_000,
+  open: (socket) => {
     socket.write('POST /v1/events HTTP/1.1\r\nHost: box\r\n');
     const timer = setInterval(() => socket.write('X-Slow: yes\r\n'), 500);
     socket.once('close', () => clearInterval(timer));
-  };
-  return new Crowd(target, tally, { size: 1_000, addresses: addresses(8) }, { open }).gather();
+  },
 };
 
-/** As many as leave room for the cameras, all with a token: most of a body at once, then a few bytes now and then: small bodies, and every eighth a large one. */
-const slowBodies: Attack = (target, tally) => {
-  const open = ({ socket }: Wire, index: number) => {
+/** Large bodies, each made once and sent by all: again when the answer has come. */
+function large(target: Target, ...kinds: readonly LargeKind[]): Behaviour {
+  const requests = kinds.map((kind) => {
+    const { body, headers = {} }: LargeBody = LARGE_BODIES[kind];
+    const bytes = body();
+    const lines = Object.entries(headers).map((header) => header.join(': '));
+    return [head(target, bytes.length, lines), bytes] as const;
+  });
+  const open = (socket: Socket, index: number) => {
+    for (const part of requests[index % requests.length]!) socket.write(part);
+  };
+  return { size: 200, open, answered: (socket, index) => setTimeout(() => open(socket, index), RETRY_MS) };
+}
+
+/** A megabyte in chunks of one byte; every other sender has no right to ask. */
+function tinyChunks(target: Target): Behaviour {
+  const chunks = Buffer.from(`${'1\r\n \r\n'.repeat(KIB ** 2)}0\r\n\r\n`);
+  const open = (socket: Socket, index: number) => {
+    socket.write(head(index % 2 === 0 ? target : { ...target, token: 'wrong' }, 'chunked'));
+    socket.write(chunks);
+  };
+  return { size: 16, open };
+}
+
+/** Requests behind requests without end. @param isReading whether their answers are read. */
+function pour(size: number, isReading: boolean, requests: Buffer): Behaviour {
+  const open = (socket: Socket) => {
+    while (socket.writable && socket.write(requests));
+    socket.once('drain', () => open(socket));
+  };
+  return { size, isReading, open };
+}
+
+/** Most of a body at once, then a few bytes now and then; every eighth body is a large one. */
+function slowBodies(target: Target): Behaviour {
+  const open = (socket: Socket, index: number) => {
     const announced = index % 8 === 0 ? 8_000 * KIB : 63 * KIB;
     socket.write(head(target, announced));
-    socket.write(Buffer.alloc(Math.min(announced - KIB, 256 * KIB), ' '));
+    socket.write(Buffer.alloc(Math.min(announced - KIB, 4 * PIECE_BYTES), ' '));
     const timer = setInterval(() => socket.write('  '), 500);
     socket.once('close', () => clearInterval(timer));
   };
-  return new Crowd(target, tally, { size: 1_500, addresses: addresses(8) }, { open }).gather();
-};
-
-/** They go away in the middle of a body, in one of three ways. */
-const vanishing: Attack = (target, tally) => {
-  const leave = ['end', 'destroy', 'resetAndDestroy'] as const;
-  const open = ({ socket }: Wire, index: number) => {
-    socket.write(head(target, 8_000 * KIB));
-    socket.write(Buffer.alloc(16 * KIB * (1 + (index % 16)), ' '));
-    setTimeout(() => {
-      socket[leave[index % leave.length]!]();
-      count(tally, 'vanished');
-    }, 20);
-  };
-  return new Crowd(target, tally, { size: 100, addresses: addresses(8), againMs: 50 }, { open }).gather();
-};
-
-/** Two hundred senders of large bodies, each made once and sent by all, which wait a second when they are told to. */
-function large(...kinds: readonly LargeKind[]): Attack {
-  return (target, tally) => {
-    const bodies = kinds.map((kind) => {
-      const { body, headers = {} }: LargeBody = LARGE_BODIES[kind];
-      const bytes = body();
-      return [
-        head(
-          target,
-          bytes.length,
-          Object.entries(headers).map((header) => header.join(': ')),
-        ),
-        bytes,
-      ] as const;
-    });
-    const ask = (wire: Wire, index: number) => {
-      wire.owed++;
-      for (const part of bodies[index % bodies.length]!) wire.socket.write(part);
-    };
-    const answered = (wire: Wire, status: number, index: number) => {
-      setTimeout(() => ask(wire, index), status === 202 ? 0 : RETRY_MS);
-    };
-    const options = { size: 200, addresses: addresses(8), againMs: RETRY_MS };
-    return new Crowd(target, tally, options, { open: ask, answered }).gather();
-  };
+  return { size: 1_500, open };
 }
 
-/** A megabyte in chunks of one byte: each is a part of its own to the box, and six bytes on the wire. */
-const tinyChunks: Attack = (target, tally) => {
-  const chunks = Buffer.from(`${'1\r\n \r\n'.repeat(1024 * KIB)}0\r\n\r\n`);
-  const ask = (wire: Wire, index: number) => {
-    // Every other one has no right to ask.
-    const from = index % 2 === 0 ? target : { ...target, token: 'wrong' };
-    wire.owed++;
-    wire.socket.write(head(from, 'chunked'));
-    wire.socket.write(chunks);
-  };
-  const answered = (wire: Wire, _status: number, index: number) => ask(wire, index);
-  return new Crowd(target, tally, { size: 8, addresses: addresses(8) }, { open: ask, answered }).gather();
-};
+const ATTACKS = {
+  'slow headers, no token': () => slowHeaders,
+  'pipelining without end, no token': () => pour(8, true, TOKENLESS),
+  'answers that are not read, no token': () => pour(70, false, TOKENLESS),
+  'large bodies': (target) => large(target, 'numbers', 'objects', 'broken', 'bomb'),
+  'slow bodies': slowBodies,
+  'tiny chunks': tinyChunks,
+} as const satisfies Readonly<Record<string, (target: Target) => Behaviour>>;
 
-/** Single events, each as soon as the one before it on its connection has been answered. */
-function asAnswered(name: string, size: number, from: readonly string[]): Attack {
-  return (target, tally) => {
-    const batches = new Batches(target, name, 1);
-    const ask = (wire: Wire) => {
-      wire.owed++;
-      wire.socket.write(batches.next());
-    };
-    return new Crowd(target, tally, { size, addresses: from }, { open: ask, answered: ask }).gather();
-  };
+export type AttackName = keyof typeof ATTACKS;
+export const ATTACK_NAMES = Object.keys(ATTACKS) as AttackName[];
+
+if (process.send !== undefined && import.meta.filename === process.argv[1]) {
+  const target: Target = JSON.parse(process.argv[3]!);
+  process.once('disconnect', () => process.exit());
+  await gather(target.port, ATTACKS[process.argv[2] as AttackName](target));
+  process.send('ready');
 }
-
-/** One client that wants everything: as many requests as a thousand connections carry. */
-const greedy = asAnswered('greedy', 1_000, ['127.0.1.1']);
-
-/** As fast as answers come, on few connections: what the box can do. */
-const saturation = asAnswered('peak', 64, addresses(4));
-
-const overload: Attack = (target, tally, { perSecond = 1_000 }) =>
-  openLoop(target, tally, { perSecond, addresses: addresses(4) });
-
-/** Every way to come and go: what the fuzzer can think of, on a hundred connections at a time. */
-const churn: Attack = async ({ port, token }, tally) => {
-  const scripts = fc.sample(fuzzCase, CHURN_CASES).map((fuzzed) => scriptOf(fuzzed, token, 'churn'));
-  const comeAndGo = async (from: number) => {
-    for (let i = from; ; i++) {
-      const { answers } = await play(port, scripts[i % scripts.length]!);
-      count(tally, 'connections');
-      for (const { status } of answers) count(tally, status);
-    }
-  };
-  for (let lane = 0; lane < CHURN_LANES; lane++) void comeAndGo(lane * (CHURN_CASES / CHURN_LANES));
-};
-
-/** Requests to a path that is not there, by somebody with a token who takes no answer. */
-const unreadNotFound: Attack = (target, tally) => unread(target, tally, notFound(target));
-
-export const ATTACKS: Readonly<Record<string, Attack>> = {
-  idle,
-  'slow-headers': slowHeaders,
-  'slow-bodies': slowBodies,
-  vanishing,
-  'large-numbers': large('numbers'),
-  'large-digits': large('digits'),
-  'large-many': large('many'),
-  'large-objects': large('objects'),
-  'large-invalid': large('invalid', 'broken'),
-  'gzip-bombs': large('bomb', 'packed'),
-  'tiny-chunks': tinyChunks,
-  greedy,
-  saturation,
-  overload,
-  churn,
-  ...STRANGERS,
-  'large-strangers': (target, tally, order) => large('numbers')({ ...target, token: '' }, tally, order),
-  'unread-404': unreadNotFound,
-};

@@ -1,78 +1,57 @@
-import { count, type Tally, type Target, Wire } from './wire.ts';
+import net from 'node:net';
 
-/** What one of many does with its connection. */
-export interface Behaviour {
-  /** The connection is there. */
-  open(wire: Wire, index: number): void;
-  answered?(wire: Wire, status: number, index: number): void;
+/** Where courtd listens, and what it lets in. */
+export interface Target {
+  readonly port: number;
+  readonly token: string;
 }
 
-export interface CrowdOptions {
+/** What each of many does with its connection. */
+export interface Behaviour {
   readonly size: number;
-  /** Addresses that they come from, in turn. */
-  readonly addresses: readonly string[];
-  /** Until a connection that has ended is opened again. */
-  readonly againMs?: number;
   /** Whether answers are read. */
   readonly isReading?: boolean;
+  /** The connection is there. */
+  open(socket: net.Socket, index: number): void;
+  answered?(socket: net.Socket, index: number): void;
 }
 
+/** Less than courtd takes of one address. */
+const OF_ONE_ADDRESS = 250;
 /** Connections opened at a time: more would only wait in the kernel's queue. */
-const OPENED_AT_A_TIME = 100;
+const OPENED_AT_A_TIME = 50;
 const OPENING_MS = 50;
-/** Until it is tried again where nobody listens. */
-const REFUSED_MS = 1_000;
+const AGAIN_MS = 200;
 
-/** Keeps as many connections as are asked for, each of which behaves the same way. */
-export class Crowd {
-  readonly wires = new Set<Wire>();
-  readonly #target: Target;
-  readonly #tally: Tally;
-  readonly #options: CrowdOptions;
-  readonly #behaviour: Behaviour;
-
-  constructor(target: Target, tally: Tally, options: CrowdOptions, behaviour: Behaviour) {
-    this.#target = target;
-    this.#tally = tally;
-    this.#options = options;
-    this.#behaviour = behaviour;
-  }
-
-  /** @returns once all of them have been opened for the first time. */
-  async gather(): Promise<void> {
-    for (let index = 0; index < this.#options.size; index++) {
-      this.#open(index);
-      if (index % OPENED_AT_A_TIME === 0) await new Promise((resolve) => setTimeout(resolve, OPENING_MS));
-    }
-  }
-
-  #open(index: number): void {
-    const { addresses, againMs = 100, isReading = true } = this.#options;
-    const { open, answered } = this.#behaviour;
-    const take = (status: number) => {
-      count(this.#tally, status);
-      answered?.(wire, status, index);
-    };
-    let isConnected = false;
-    const wire: Wire = new Wire(
-      this.#target,
-      addresses[index % addresses.length]!,
-      isReading ? take : undefined,
-      () => {
-        this.wires.delete(wire);
-        if (wire.owed > 0) count(this.#tally, 'lost');
-        setTimeout(() => this.#open(index), isConnected ? againMs : REFUSED_MS);
-      },
-    );
-    this.wires.add(wire);
-    wire.socket.once('connect', () => {
-      isConnected = true;
-      open(wire, index);
-    });
+/** Keeps as many connections as are asked for: one that ends is opened again. @returns once all have been opened. */
+export async function gather(port: number, behaviour: Behaviour): Promise<void> {
+  for (let index = 0; index < behaviour.size; index++) {
+    openOne(port, behaviour, index);
+    if (index % OPENED_AT_A_TIME === 0) await new Promise((resolve) => setTimeout(resolve, OPENING_MS));
   }
 }
 
-/** @returns some addresses of this machine that no camera has. */
-export function addresses(number: number): string[] {
-  return Array.from({ length: number }, (_, i) => `127.0.1.${1 + i}`);
+function openOne(port: number, behaviour: Behaviour, index: number): void {
+  // All of 127.0.0.0/8 is this machine.
+  const localAddress = `127.0.1.${1 + Math.floor(index / OF_ONE_ADDRESS)}`;
+  const socket = net.connect({ host: '127.0.0.1', port, localAddress, noDelay: true });
+  socket.on('error', () => {});
+  socket.once('close', () => setTimeout(() => openOne(port, behaviour, index), AGAIN_MS));
+  socket.once('connect', () => behaviour.open(socket, index));
+  // Before it is connected: Node would begin to read by itself.
+  if (behaviour.isReading === false) socket.pause();
+  else socket.on('data', () => behaviour.answered?.(socket, index));
+}
+
+/** @returns the head of a request with a body of so many bytes, or in chunks. */
+export function head({ token }: Target, bodyBytes: number | 'chunked', more: readonly string[] = []): Buffer {
+  const lines = [
+    'POST /v1/events HTTP/1.1',
+    'Host: box:4000',
+    `Authorization: Bearer ${token}`,
+    'Content-Type: application/json',
+    bodyBytes === 'chunked' ? 'Transfer-Encoding: chunked' : `Content-Length: ${bodyBytes}`,
+    ...more,
+  ];
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`);
 }

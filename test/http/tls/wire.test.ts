@@ -1,4 +1,4 @@
 import t from 'tap';
 import { again } from './again.ts';
 
-await again(t, 'http-rules.test');
+await again(t, 'wire.test');
