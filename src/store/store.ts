@@ -36,7 +36,8 @@ import { TokenVerifier } from './tokens/tokenVerifier.ts';
 import { type WalEvents, WalMonitor, type WalOptions } from './wal/walMonitor.ts';
 import type { Counts } from './write/appender.ts';
 import type { CommitMeter } from './write/commitMeter.ts';
-import { GroupCommit, type GroupCommitEvents, type GroupCommitOptions } from './write/groupCommit.ts';
+import { GroupCommit, type GroupCommitEvents } from './write/groupCommit.ts';
+import type { KeyLimits } from './write/keys.ts';
 
 /** What the daemon logs about the store. */
 export interface StoreEvents extends GroupCommitEvents, WalEvents {
@@ -46,21 +47,9 @@ export interface StoreEvents extends GroupCommitEvents, WalEvents {
   made(): void;
 }
 
-const ignore = () => {};
-/** For callers without a log, which replace the members that they need. */
-export const UNLOGGED = {
-  full: ignore,
-  healed: ignore,
-  damaged: ignore,
-  unexpected: ignore,
-  walLarge: ignore,
-  walSmall: ignore,
-  upgraded: ignore,
-  made: ignore,
-} satisfies Partial<StoreEvents>;
-
-/** Other bounds, for tests and benchmarks. */
-interface StoreOptions extends GroupCommitOptions {
+/** Other bounds, for tests. */
+interface StoreOptions {
+  readonly keys?: KeyLimits;
   readonly wal?: WalOptions;
 }
 
@@ -86,14 +75,14 @@ export class Store {
     db: Database,
     directory: DataDirectory,
     on: StoreEvents,
-    { wal, ...options }: StoreOptions,
+    { wal, keys }: StoreOptions,
   ) {
     this.#lock = lock;
     this.#db = db;
     this.#directory = directory;
     this.#on = on;
     this.tokens = new TokenVerifier(db, (error) => this.#writer.fail(error));
-    this.#writer = new GroupCommit(db, on, () => this.tokens.writeUses(), options);
+    this.#writer = new GroupCommit(db, on, () => this.tokens.writeUses(), keys);
     this.#newest = db.prepare('SELECT max(seq) FROM event');
     const walOver = (isOver: boolean) => this.#writer.hold('walHeld', isOver);
     this.#wal = new WalMonitor(this.#writer.checkpoints, directory.file('database'), { ...on, walOver }, wal);
@@ -113,21 +102,8 @@ export class Store {
    * Opens the data directory for writing; creates it if it does not exist, and upgrades a database of an older layout.
    * @throws {OperatorError} if that fails: the message says why and what to do.
    */
-  static open(directory: DataDirectory, on: StoreEvents, options: StoreOptions = {}): Promise<Store> {
-    return Store.#open(directory, on, options, { create: true, acceptOlder: true, check: true });
-  }
-
-  /** As `open`, for a command: there must be a database, and of this layout. */
-  static openExisting(directory: DataDirectory, on: StoreEvents): Promise<Store> {
-    return Store.#open(directory, on, {}, { check: true });
-  }
-
-  static async #open(
-    directory: DataDirectory,
-    on: StoreEvents,
-    options: StoreOptions,
-    make: OpenOptions,
-  ): Promise<Store> {
+  static async open(directory: DataDirectory, on: StoreEvents, options: StoreOptions = {}): Promise<Store> {
+    const make: OpenOptions = { create: true, acceptOlder: true, check: true };
     let [db, lock]: (Database | undefined)[] = [];
     try {
       const isNew = lacksDatabase(directory);
@@ -265,7 +241,7 @@ export class Store {
     this.#isClosed = true;
     this.#closing.abort();
     for (const stop of this.#stops) stop();
-    await this.#working?.ended.catch(ignore);
+    await this.#working?.ended.catch(() => {});
     await this.#writer.close();
     await this.#writer.checkpoints.idle();
     if (this.#writer.hasFailed) return;

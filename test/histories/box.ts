@@ -3,15 +3,16 @@ import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { OperatorError } from '../../src/base/operatorError.ts';
 import { Problem } from '../../src/protocol/errors.ts';
 import type { ArrivalLog } from '../../src/store/arrivalLog.ts';
-import { Store, UNLOGGED } from '../../src/store/store.ts';
+import { Store } from '../../src/store/store.ts';
+import type { KeyLimits } from '../../src/store/write/keys.ts';
 import { Random } from '../../src/vendor/simulate/random.ts';
+import { UNLOGGED } from '../harness/storeEvents.ts';
 import { check } from './check.ts';
 import { Copy } from './copy.ts';
 import { commandBefore, deed } from './deeds.ts';
 import type { Disk } from './disk.ts';
 import { Cameras } from './events.ts';
 import { Headquarters, routeTo } from './headquarters.ts';
-import { FEW_KEYS } from './miniature.ts';
 import { Model } from './model.ts';
 import type { Pairs } from './pairs.ts';
 import { type Actor, COMMANDS, type Kind, type Life, type Operation, type Plan } from './plan.ts';
@@ -24,6 +25,8 @@ const STEPS_MAX = 3000;
 const AT_ONCE = 5;
 /** What passes before the next thing begins. */
 const PASSING_MS = [1, 5, 30, 300, 2000] as const;
+/** So few that their keys move to the file in every history. */
+const FEW_KEYS: KeyLimits = { calm: 10, urgent: 16, most: 1_000, step: 6 };
 /** So many things count as under way, though they have ended: the effect of a fault or of a clock is still to come. */
 const RECENT = 2;
 

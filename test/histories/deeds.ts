@@ -5,7 +5,6 @@ import { ArrivalLog, TemporarilyUnreadable } from '../../src/store/arrivalLog.ts
 import { makeBackup } from '../../src/store/backup/makeBackup.ts';
 import { restoreDatabase } from '../../src/store/backup/restore.ts';
 import { readEpochs } from '../../src/store/layout/epochs.ts';
-import { SCHEMA_VERSION } from '../../src/store/layout/schema.ts';
 import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import { withDatabase } from '../../src/store/open/withDatabase.ts';
 import { listTokens, revokeToken, rotateToken } from '../../src/store/tokens/tokens.ts';
@@ -15,8 +14,8 @@ import { look } from './check.ts';
 import { type Body, PLAYERS, sentOf } from './events.ts';
 import { type Route, routeTo } from './headquarters.ts';
 import type { PruneRule } from './known.ts';
-import { OLDER_LAYOUT } from './miniature.ts';
 import type { Before, Kind } from './plan.ts';
+import { OLDER_LAYOUT, SCHEMA_VERSION } from './standIns/schema.ts';
 import { timeline } from './world.ts';
 
 const DAY_MS = 86_400_000;
@@ -85,7 +84,7 @@ async function restore(box: Box, random: Random): Promise<void> {
   if (!box.isOver) box.note('restored');
 }
 
-/** The database as the version before had it: its upgrade is under `miniature.ts`. */
+/** The database as the version before had it: its upgrade is under `standIns/schema.ts`. */
 function makeOlder(box: Box): void {
   const db = openDatabase(box.directory, { acceptOlder: true });
   try {

@@ -119,13 +119,17 @@ static unsigned life = 1;
 static long long crash_in; /* calls with an effect until the process is killed; 0: any */
 static int crash_at_sync; /* of these only syncs count */
 static int is_dead; /* the process was killed, and what it still does has no effect */
-static uint64_t digest; /* of every call that had an effect */
+static uint64_t digest; /* of every call that had an effect, and of the bytes that it wrote */
 static long long room = -1; /* bytes that files may still grow by; -1: any */
+
+static void mix(const uint8_t *bytes, size_t count) {
+  for (size_t i = 0; i < count; i++) digest = (digest ^ bytes[i]) * 0x100000001b3ull;
+}
 
 static void note(const char *what, const char *path, long long a, long long b) {
   char line[PATH_BYTES * 2];
   int n = snprintf(line, sizeof line, "%s %s %lld %lld", what, path == NULL ? "" : path + root_bytes, a, b);
-  for (int i = 0; i < n; i++) digest = (digest ^ (uint8_t)line[i]) * 0x100000001b3ull;
+  mix((const uint8_t *)line, n);
 }
 
 static int is_below(const char *path) {
@@ -250,6 +254,8 @@ static ssize_t write_file(File *file, const void *bytes, size_t count, off64_t a
   if (room >= 0 && growth > 0) room -= growth;
   keep(file, at, at + written);
   ssize_t result = real_pwrite64(file->fd, flipped == NULL ? bytes : flipped, written, at);
+  /* Where the disk is differs from run to run: the note of a backup names it. */
+  if (memmem(bytes, written, root, root_bytes - 1) == NULL) mix(flipped == NULL ? bytes : flipped, written);
   free(flipped);
   note("write", NULL, at, written);
   return result;

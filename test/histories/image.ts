@@ -1,7 +1,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
-import { Store, UNLOGGED } from '../../src/store/store.ts';
+import { Store } from '../../src/store/store.ts';
+import { UNLOGGED } from '../harness/storeEvents.ts';
 import type { Disk } from './disk.ts';
 import { timeline } from './world.ts';
 

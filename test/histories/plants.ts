@@ -1,6 +1,11 @@
-import { COPY_PLANTS } from './copyPlants.ts';
-import type { Change } from './miniature.ts';
 import type { Near } from './plan.ts';
+
+/** A text of a file of `src`, and what is read in its place. */
+interface Change {
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
 
 /** A fault that can be planted, to see whether it is found. */
 export interface Plant {
@@ -21,7 +26,6 @@ const REWRITE_NOTHING = {
 };
 
 export const PLANTS: readonly Plant[] = [
-  ...COPY_PLANTS,
   {
     name: 'no-sync',
     what: 'commits are not synced (synchronous = NORMAL), as is the default of better-sqlite3',
@@ -50,17 +54,6 @@ export const PLANTS: readonly Plant[] = [
     changes: [{ file: 'store/open/rewriteWal.ts', from: '      overwrite(fd, bytes);\n', to: '' }],
   },
   {
-    name: 'unsynced-after-a-step',
-    what: 'after a step that need not be synced, no later commit is',
-    changes: [
-      {
-        file: 'store/sqlite/unsynced.ts',
-        from: "db.pragma('synchronous = FULL')",
-        to: "db.pragma('synchronous = NORMAL')",
-      },
-    ],
-  },
-  {
     name: 'dedup-window',
     what: 'a start knows the keys of the newest events only',
     changes: [
@@ -86,17 +79,6 @@ export const PLANTS: readonly Plant[] = [
         file: 'store/write/keys.ts',
         from: 'for (const session of sessions.all(...range)) onSession(session);',
         to: 'if (upTo < 0) onSession(0);',
-      },
-    ],
-  },
-  {
-    name: 'moved-past',
-    what: 'a move says that what came since it began has moved, too',
-    changes: [
-      {
-        file: 'store/write/keys.ts',
-        from: 'if (to === END) setUpTo.run(upTo);',
-        to: "if (to === END) db.exec('UPDATE flushed SET up_to = (SELECT max(seq) FROM event)');",
       },
     ],
   },
@@ -166,18 +148,6 @@ export const PLANTS: readonly Plant[] = [
     ],
   },
   {
-    name: 'duplicate-again',
-    near: ['prune', 'resend', 'killAtCall'],
-    what: 'an event is new whose key is in memory',
-    changes: [
-      {
-        file: 'store/write/keys.ts',
-        from: 'if (changes === values.length / 4) return isNew;',
-        to: 'if (changes >= 0) return isNew;',
-      },
-    ],
-  },
-  {
     name: 'restore-keeps-wal',
     what: 'the WAL of the replaced database stays beside the restored one',
     changes: [
@@ -207,18 +177,6 @@ export const PLANTS: readonly Plant[] = [
     ],
   },
   {
-    name: 'shared-too-far',
-    near: ['ship', 'restore'],
-    what: 'after a restore a shipper goes on behind what headquarters has of the old log',
-    changes: [
-      {
-        file: 'fleet/ship/cursor.ts',
-        from: 'seq: Math.min(shared, ...(isWhole',
-        to: 'seq: Math.max(shared, ...(isWhole',
-      },
-    ],
-  },
-  {
     name: 'upgrade-in-parts',
     near: ['upgrade', 'killAtCall'],
     what: 'the steps of a migration are committed one by one',
@@ -230,4 +188,59 @@ export const PLANTS: readonly Plant[] = [
       },
     ],
   },
+  {
+    name: 'copy-unsynced',
+    what: 'a step of a copy counts before it is synced',
+    changes: [
+      {
+        file: 'store/backup/follow.ts',
+        from: "copy.pragma('synchronous = FULL');",
+        to: "copy.pragma('synchronous = OFF');",
+      },
+    ],
+  },
+  {
+    name: 'copy-keeps-pruned',
+    near: ['prune', 'copy'],
+    what: 'a copy keeps what the box has deleted',
+    changes: [{ file: 'store/backup/follow.ts', from: 'for (const seq of gone) remove.run(seq);', to: '' }],
+  },
+  {
+    name: 'copy-keeps-erased',
+    near: ['erase', 'copy'],
+    what: 'a copy keeps the events of who was erased',
+    changes: [
+      {
+        file: 'store/backup/follow.ts',
+        from: 'const rows = [...changed, ...events];',
+        to: 'const rows = [...events, ...changed.slice(0, 0)];',
+      },
+    ],
+  },
+  {
+    name: 'copy-erased-early',
+    near: ['erase', 'rebuild'],
+    what: 'the ledger of a copy says that an erasure is finished before the copy has followed it',
+    changes: [
+      {
+        file: 'store/backup/copyTables.ts',
+        from: "return column === 'finished_ms' && !isSettled ? 'NULL' : column;",
+        to: 'return column;',
+      },
+    ],
+  },
 ];
+
+/**
+ * @param file of `src`, relative to it. @returns its text with a fault in it.
+ * @throws if a text to replace is not there any more, or not just once.
+ */
+export function planted(file: string, source: string, plant: Plant): string {
+  return plant.changes.reduce((text, change) => {
+    if (change.file !== file) return text;
+    const parts = text.split(change.from);
+    if (parts.length !== 2)
+      throw new Error(`src/${file} has ${parts.length - 1} times, not once: ${change.from}`);
+    return parts.join(change.to);
+  }, source);
+}

@@ -1,13 +1,13 @@
 import fs from 'node:fs';
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { transformed } from './miniature.ts';
-import { PLANTS } from './plants.ts';
+import { PLANTS, planted } from './plants.ts';
 
 /**
  * Time and chance of a simulation. Loaded before anything else (`--import`), it puts the simulation's own in the place of the
  * globals and of Node's modules that the store takes them from; so production's code runs as it is, and only the scheduler decides what
- * happens next. Files of `src` are changed as they are loaded: the bounds of `miniature.ts`, and the fault that is planted.
+ * happens next. Some modules of `src` have a stand-in too, with smaller bounds; a fault that is planted is
+ * put into the text of a file as it is loaded.
  */
 
 /** A callback that the store waits for. */
@@ -215,16 +215,6 @@ function takeOverFiles(): void {
     });
   };
   Object.assign(fs, { fdatasync });
-  const open = async (file: string, flags?: string) => {
-    const fd = fs.openSync(file, flags ?? 'r');
-    return {
-      read: async (bytes: Buffer, from: number, count: number, at: number) => ({
-        bytesRead: fs.readSync(fd, bytes, from, count, at),
-      }),
-      close: async () => fs.closeSync(fd),
-    };
-  };
-  Object.assign(fs.promises, { open });
   const isOther = (pid: number) => pid !== process.pid;
   process.kill = (pid, signal) => {
     if (signal === 0 && isOther(pid)) throw Object.assign(new Error('no such process'), { code: 'ESRCH' });
@@ -239,33 +229,37 @@ export function endProcess(pid: number): void {
   Object.defineProperty(process, 'pid', { value: pid, configurable: true });
 }
 
-/** Where modules of `src` find the simulation's in the place of Node's. */
-const STAND_INS: Readonly<Record<string, string>> = {
-  'node:timers/promises': './standIns/timers.ts',
-  'node:worker_threads': './standIns/workers.ts',
-  'node:crypto': './standIns/crypto.ts',
-  'node:child_process': './standIns/processes.ts',
-  'node:fs/promises': './standIns/files.ts',
-  'node:zlib': './standIns/zlib.ts',
-  'better-sqlite3': './standIns/sqlite.ts',
-};
-
 const SRC = new URL('../../src/', import.meta.url).href;
 
-/** @param plant the fault to plant; undefined: none. */
-export function hookModules(plant: string | undefined): void {
-  const planted = plant === undefined ? undefined : PLANTS.find(({ name }) => name === plant);
-  if (plant !== undefined && planted === undefined) throw new Error(`there is no fault ${plant}: see --list`);
+/** What modules of `src` get in the place of Node's, of better-sqlite3 and of each other. */
+const STAND_INS: Readonly<Record<string, string>> = {
+  'node:timers/promises': 'timers.ts',
+  'node:worker_threads': 'workers.ts',
+  'node:crypto': 'crypto.ts',
+  'better-sqlite3': 'sqlite.ts',
+  [`${SRC}base/limits.ts`]: 'limits.ts',
+  [`${SRC}store/sqlite/sizes.ts`]: 'sizes.ts',
+  [`${SRC}store/layout/schema.ts`]: 'schema.ts',
+  [`${SRC}fleet/log/chunk.ts`]: 'chunk.ts',
+};
+
+/** @param name of the fault to plant; undefined: none. */
+export function hookModules(name: string | undefined): void {
+  const plant = PLANTS.find((one) => one.name === name);
+  if (name !== undefined && plant === undefined) throw new Error(`there is no fault ${name}: see --list`);
   registerHooks({
     resolve(specifier, context, next) {
-      const standIn = context.parentURL?.startsWith(SRC) ? STAND_INS[specifier] : undefined;
-      return next(standIn === undefined ? specifier : new URL(standIn, import.meta.url).href, context);
+      if (!context.parentURL?.startsWith(SRC)) return next(specifier, context);
+      const asked = specifier.startsWith('.') ? new URL(specifier, context.parentURL).href : specifier;
+      const standIn = STAND_INS[asked];
+      if (standIn === undefined) return next(specifier, context);
+      return next(new URL(`standIns/${standIn}`, import.meta.url).href, context);
     },
     load(url, context, next) {
       const loaded = next(url, context);
-      if (!url.startsWith(SRC)) return loaded;
+      if (plant === undefined || !url.startsWith(SRC)) return loaded;
       const file = fileURLToPath(url).slice(fileURLToPath(SRC).length);
-      return { ...loaded, source: transformed(file, String(loaded.source), planted) };
+      return { ...loaded, source: planted(file, String(loaded.source), plant) };
     },
   });
 }

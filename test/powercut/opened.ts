@@ -3,8 +3,8 @@ import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { Store } from '../../src/store/store.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { targetOf } from '../harness/senders.ts';
+import { UNWATCHED } from '../harness/storeEvents.ts';
 import { untilExit } from '../harness/untilExit.ts';
-import { UNWATCHED } from './unwatchedStore.ts';
 
 /** What the daemon is told: the disk is small, and one sender is as fast as all cameras. */
 export const SERVE: readonly string[] = ['--rate-limit', '0', '--min-free', '0'];

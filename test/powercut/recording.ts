@@ -10,13 +10,13 @@ import type { Random } from '../../src/vendor/simulate/random.ts';
 import { courtd, Daemon } from '../harness/daemon.ts';
 import { History } from '../harness/history.ts';
 import { Senders, targetOf } from '../harness/senders.ts';
+import { UNWATCHED } from '../harness/storeEvents.ts';
 import { Traffic } from '../harness/traffic.ts';
 import { untilExit } from '../harness/untilExit.ts';
 import type { Workshop } from '../harness/workshop.ts';
 import { makeImage, RecordedDisk } from './disk.ts';
 import { SERVE } from './opened.ts';
 import { pruneUntil } from './prune.ts';
-import { UNWATCHED } from './unwatchedStore.ts';
 import type { WriteLog } from './write-log.ts';
 
 /** courtd makes it, on the disk whose power is cut. */

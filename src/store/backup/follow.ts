@@ -14,10 +14,9 @@ import { makeLayout, SCHEMA_VERSION } from '../layout/schema.ts';
 import { withDatabase } from '../open/withDatabase.ts';
 import { failureKind } from '../sqlite/errors.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';
+import { COPY_STEP } from '../sqlite/sizes.ts';
 import { type Row, readTables, type Tables, writeTables } from './copyTables.ts';
 
-/** Of one transaction: the box's readers stay short, and so do the copy's. */
-const STEP = { events: 2_000, bytes: 2 * 1024 ** 2 } as const;
 /** What differs of two events; the mark of an erasure too, since that of a damaged event keeps its checksum. */
 const LOOK = 'checksum * 2 + ifnull(erased, 0)';
 /** It becomes a file name, and may come from somebody else's database. */
@@ -163,7 +162,7 @@ export class CopyFollower {
   #look(copy: Database.Database): Have {
     // Anybody may have made the file, with anything in it.
     const epochs = `SELECT substr(name, 1, 100) AS name, shipped_seq AS shippedSeq FROM epoch ORDER BY id DESC LIMIT 99`;
-    const next = `SELECT seq, ${LOOK} FROM event WHERE seq > ? ORDER BY seq LIMIT ${STEP.events}`;
+    const next = `SELECT seq, ${LOOK} FROM event WHERE seq > ? ORDER BY seq LIMIT ${COPY_STEP.events}`;
     return {
       epochs: copy.prepare<[], Have['epochs'][number]>(epochs).all(),
       last: lastOf(copy),
@@ -183,7 +182,7 @@ export class CopyFollower {
     for (const row of rows.safeIntegers().iterate(after)) {
       events.push(row);
       for (const value of row) if (typeof value === 'string') bytes += value.length;
-      if (events.length === STEP.events || bytes > STEP.bytes) break;
+      if (events.length === COPY_STEP.events || bytes > COPY_STEP.bytes) break;
     }
     const finished = 'SELECT hex(player), at_ms, finished_ms FROM erasure WHERE finished_ms IS NOT NULL';
     const part = {
@@ -262,7 +261,7 @@ export class CopyFollower {
     this.#total += part.events.length;
     if (compare !== undefined) {
       this.#compared = [...compare.keys()].at(-1) ?? this.#compared;
-      if (compare.size < STEP.events) this.#compared = undefined;
+      if (compare.size < COPY_STEP.events) this.#compared = undefined;
       return false;
     }
     const agoMs = performance.now() - this.#comparedAt;

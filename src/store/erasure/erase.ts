@@ -61,7 +61,7 @@ export async function erasePlayer(
     const redactor = new Redactor([entry]);
     await steps.run(erasedEvents(db, redactor, player, steps.rows, tally, (looked) => on('events', looked)));
     await steps.run(erasedCopies(db, naming(player), tally));
-    await steps.run([() => addErasures(db, [{ ...entry, finishedMs: Date.now() }])]);
+    await steps.run([() => addErasures(db, [{ ...entry, finishedMs: Date.now() }])], true);
     writer.readErasures();
     await writer.walCopied();
     writer.truncateWal();

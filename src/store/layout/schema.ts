@@ -219,15 +219,22 @@ export function migrate(db: Database, migrations: readonly string[] = MIGRATIONS
   db.pragma(`user_version = ${migrations.length}`);
 }
 
-/** Makes the tables of a new database, in an empty file, or those that one of an older layout lacks. @param also in that transaction. */
-export function makeLayout(db: Database, also: (isNew: boolean) => void = () => {}): void {
+/**
+ * Makes the tables of a new database, in an empty file, or those that one of an older layout lacks. @param also in that transaction.
+ * @param migrations other ones only in tests.
+ */
+export function makeLayout(
+  db: Database,
+  also: (isNew: boolean) => void = () => {},
+  migrations: readonly string[] = MIGRATIONS,
+): void {
   db.pragma('page_size = 4096');
   overwriteDeleted(db);
   // For a prune to return space to the file system (prune.ts); it cannot be changed once there is a table.
   db.pragma('auto_vacuum = INCREMENTAL');
   db.transaction(() => {
     const isNew = db.pragma('user_version', { simple: true }) === 0;
-    migrate(db);
+    migrate(db, migrations);
     also(isNew);
   }).exclusive();
 }

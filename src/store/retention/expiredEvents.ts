@@ -1,9 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
 import { sessionId } from '../read/sessions.ts';
+import { LOOK_ROWS } from '../sqlite/sizes.ts';
 
-/** Events of which one query finds the first young one: half a millisecond. */
-const LOOK_ROWS = 1_000;
 /** Events that are looked at, for each that a step may delete. */
 const LOOKS_PER_ROW = 10;
 

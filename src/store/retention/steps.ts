@@ -4,11 +4,9 @@ import { DataDirectory } from '../../base/dataDirectory.ts';
 import { RESERVE_BYTES } from '../../base/limits.ts';
 import { fillReserve, freeBytes, releaseReserve } from '../directory/diskReserve.ts';
 import { failureKind } from '../sqlite/errors.ts';
+import { ALONE_STEP, SERVING_STEP } from '../sqlite/sizes.ts';
 import type { WalState } from '../wal/checkpointer.ts';
 
-/** Rows that a transaction changes, and the pause after it: while requests come, and while none do. */
-const SERVING = { rows: 50, pauseMs: 25 } as const;
-const ALONE = { rows: 1_000, pauseMs: 1 } as const;
 /** Attempts at one transaction, and the pause between two: on a locked database, and on a full disk. */
 const BUSY = { attempts: 1_000, pauseMs: 5 } as const;
 const FULL = { attempts: 4, pauseMs: 100 } as const;
@@ -22,8 +20,8 @@ const GIVE_BACK_PAGES = { least: 4_096, step: 250 } as const;
 
 /** The writer of events, which commits the steps between its groups (../write/groupCommit.ts). */
 export interface StepWriter {
-  /** Commits a step. @throws {SqliteError} if it was rolled back. */
-  step(work: () => void): void;
+  /** Commits a step. @param isSynced with an fsync. @throws {SqliteError} if it was rolled back. */
+  step(work: () => void, isSynced?: boolean): void;
   /** Whether requests have come within the last second. */
   readonly isServing: boolean;
   /** Forgets the ids of names: some have been deleted. */
@@ -75,18 +73,19 @@ export class Steps {
   readonly rows = () => this.#pace.rows;
 
   get #pace() {
-    return this.#writer.isServing ? SERVING : ALONE;
+    return this.#writer.isServing ? SERVING_STEP : ALONE_STEP;
   }
 
   /**
    * Commits what a generator yields, with a pause after each.
+   * @param isSynced each with an fsync, which makes everything before it durable, too.
    * @throws {SqliteError} after the last attempt, and an AbortError.
    */
-  async run(steps: Iterable<Step>): Promise<void> {
+  async run(steps: Iterable<Step>, isSynced = false): Promise<void> {
     for (const step of steps) {
       if (step !== undefined) {
         await this.#waitForReaders();
-        await this.#commit(step);
+        await this.#commit(step, isSynced);
         await this.giveBack(GIVE_BACK_PAGES.least);
       }
       await this.#sleep(this.#pace.pauseMs);
@@ -114,10 +113,10 @@ export class Steps {
     this.#setDiskFull(false);
   }
 
-  async #commit(step: () => void): Promise<void> {
+  async #commit(step: () => void, isSynced = false): Promise<void> {
     for (let [busy, full] = [1, 1]; ; ) {
       try {
-        return this.#writer.step(step);
+        return this.#writer.step(step, isSynced);
       } catch (error) {
         const kind = failureKind(error);
         if (kind === 'busy' && busy++ < BUSY.attempts) await this.#sleep(BUSY.pauseMs);

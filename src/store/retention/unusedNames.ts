@@ -1,13 +1,12 @@
 import type { Database } from 'better-sqlite3';
 import { sessionCounter } from '../layout/sessionCounter.ts';
+import { STEP_KEYS } from '../sqlite/sizes.ts';
 import type { Step } from './steps.ts';
 
 /** Above this many origins a prune looks for unused ones: a venue of thirty courts has 150. */
 const ORIGINS_KEPT = 500;
 /** Events that one query looks at: half a millisecond. */
 const LOOK_ROWS = 2_000;
-/** Keys that a step passes by: those of a session lie side by side. Fewer would never end while cameras add keys as fast. */
-const STEP_KEYS = 1_000;
 
 /**
  * Keys of deleted events, which are deleted after the events because they are in the order of their hash: each would change a page of

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { parentPort, Worker } from 'node:worker_threads';
+import { type MessagePort, Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 
 /** How a worker reports a failure of SQLite. */
@@ -41,8 +41,8 @@ export async function runWorker(file: URL, workerData: unknown, mayGoOn = () => 
  * For workers: an error that is posted to another thread loses its code, so the code is sent separately.
  * @throws errors that are not SQLite's; the 'error' event of the worker carries those.
  */
-export function postFailure(error: unknown): void {
+export function postFailure(error: unknown, port: MessagePort): void {
   if (!(error instanceof Database.SqliteError)) throw error;
   const { message, code } = error;
-  parentPort?.postMessage({ message, code } satisfies WorkerFailure);
+  port.postMessage({ message, code } satisfies WorkerFailure);
 }

@@ -1,12 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
+import { CHECKPOINT_FRAMES, INLINE_CHECKPOINT_FRAMES } from '../sqlite/sizes.ts';
 import { runWorker, workerFile } from '../sqlite/workerThread.ts';
 
-/**
- * Frames (pages) in the WAL at which a checkpoint is due, and how many frames the daemon's own thread
- * copies: 16 MiB took 40 ms. A longer checkpoint runs in a worker thread.
- */
-const CHECKPOINT_FRAMES = 1_000;
-const INLINE_CHECKPOINT_FRAMES = 4_000;
 /**
  * Pause after a checkpoint that a reader kept from completing (short: in this thread, long: in a worker) or
  * that failed (long).

@@ -4,6 +4,7 @@ import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, QUEUED_REQUESTS } from '../../base/limi
 import type { CourtEvent } from '../../protocol/event.ts';
 import { type Unavailability, unavailable } from '../../protocol/unavailable.ts';
 import { failureKind } from '../sqlite/errors.ts';
+import { GROUP_EVENTS } from '../sqlite/sizes.ts';
 import { unsynced } from '../sqlite/unsynced.ts';
 import type { Checkpointer } from '../wal/checkpointer.ts';
 import { Appender, type Counts, type ReceivedBatch } from './appender.ts';
@@ -15,11 +16,6 @@ import { MaintenanceSteps } from './maintenanceSteps.ts';
 /** Milliseconds between log lines about a damaged event: its camera sends it again every few seconds. */
 export const DAMAGE_LOG_MS = 60_000;
 
-/**
- * Events in one commit. Bounds how long the requests of a group wait for each other. As many as a turn parses
- * in LARGE_BODY_MS (../../http/ingestHandler.ts): ../../ARCHITECTURE.md#group-commit has what that gains.
- */
-const GROUP_EVENTS = 4_000;
 /** Characters of a payload that count as another event: of a duplicate they are read and compared inside of the transaction. */
 const EVENT_CHARS = 1_024;
 /** Cameras that play send several times a second. */
@@ -41,13 +37,6 @@ export interface GroupCommitEvents extends DiskFullEvents {
   damaged(error: unknown): void;
   /** A bug: one request failed, the others of its group did not. */
   unexpected(error: unknown): void;
-}
-
-/** Other bounds, for tests and benchmarks. */
-export interface GroupCommitOptions {
-  /** Events in one commit; 1 commits every request alone, which `npm run bench` compares with. */
-  readonly groupEvents?: number;
-  readonly keys?: KeyLimits;
 }
 
 /** A request that waits for its commit. */
@@ -78,7 +67,6 @@ export class GroupCommit {
   readonly #maintenance: MaintenanceSteps;
   readonly #on: GroupCommitEvents;
   readonly #beforeCommit: () => void;
-  readonly #groupEvents: number;
   readonly #commitGroup: Transaction<(group: QueuedRequest[]) => Counts[]>;
   readonly #commitAside: Transaction<(write: () => void) => void>;
   #queue: QueuedRequest[] = [];
@@ -96,16 +84,10 @@ export class GroupCommit {
   readonly #holds = new Set<Unavailability>();
 
   /** @param beforeCommit writes other rows that are due, inside the same transaction. */
-  constructor(
-    db: Database,
-    on: GroupCommitEvents,
-    beforeCommit: () => void = () => {},
-    { groupEvents = GROUP_EVENTS, keys }: GroupCommitOptions = {},
-  ) {
+  constructor(db: Database, on: GroupCommitEvents, beforeCommit: () => void = () => {}, keys?: KeyLimits) {
     this.#db = db;
     this.#on = on;
     this.#beforeCommit = beforeCommit;
-    this.#groupEvents = groupEvents;
     this.full = new DiskFull(on, () => this.#maintenance.hasRoom());
     this.#appender = new Appender(db, keys);
     this.#maintenance = new MaintenanceSteps(db, this.#appender.keys, {
@@ -166,15 +148,17 @@ export class GroupCommit {
   }
 
   /**
-   * Commits a step of retention, without an fsync: what a power failure undoes, the next prune does again.
+   * Commits a step of retention, as a rule without an fsync: what a power failure undoes, the next prune does again.
    * Call it outside of a turn: this thread is between two groups then.
    * @throws {SqliteError} if it was rolled back. After a fatal one every request is refused.
    * @throws {Problem} 503 if nothing is written any more.
    */
-  step(work: () => void): void {
+  step(work: () => void, isSynced = false): void {
     if (this.#isFailed) throw unavailable('failed');
+    const commit = () => this.#commitAside.immediate(work);
     try {
-      unsynced(this.#db, () => this.#commitAside.immediate(work));
+      if (isSynced) commit();
+      else unsynced(this.#db, commit);
     } catch (error) {
       if (failureKind(error) === 'fatal') this.fail(error);
       throw error;
@@ -287,7 +271,7 @@ export class GroupCommit {
     }
     let events = 0;
     let end = 0;
-    while (end < this.#queue.length && (end === 0 || events < this.#groupEvents)) {
+    while (end < this.#queue.length && (end === 0 || events < GROUP_EVENTS)) {
       for (const { payload } of this.#queue[end]!.events)
         events += 1 + Math.floor(payload.length / EVENT_CHARS);
       end++;

@@ -1,8 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { sessionCounter } from '../layout/sessionCounter.ts';
-
-/** Between two writes: readers add what came since (the view `session_total`), so these are at least so many events. */
-const PAUSE = { ms: 1_000, events: 1_000 } as const;
+import { COUNTER_PAUSE } from '../sqlite/sizes.ts';
 
 /**
  * Keeps the counters of sessions, so that `courtd session list` reads few events. They are not written with each event, which would
@@ -20,7 +18,7 @@ export class SessionCounters {
   /** Call it inside the transaction that stores these events. */
   added(events: number): void {
     this.#events += events;
-    if (this.#events < PAUSE.events || performance.now() - this.#countedAt < PAUSE.ms) return;
+    if (this.#events < COUNTER_PAUSE.events || performance.now() - this.#countedAt < COUNTER_PAUSE.ms) return;
     this.#count();
     this.#events = 0;
     this.#countedAt = performance.now();

@@ -1,34 +1,35 @@
 import { EventEmitter } from 'node:events';
 import { timeline } from '../world.ts';
 
-/**
- * In the place of node:worker_threads: a worker runs in this thread, between two steps of it. `miniature.ts` makes a function of
- * each worker's file.
- */
+/** In the place of node:worker_threads: what a worker does runs in this thread, between two steps of it. */
+
+export const isMainThread = true;
+export const parentPort = null;
+export const workerData = undefined;
 
 /** What a worker posts to, and hears from. */
 class Port extends EventEmitter {
-  other: EventEmitter | undefined;
-  postMessage(message: unknown): void {
-    const { other } = this;
-    timeline.immediate(() => other?.emit('message', message));
+  readonly #worker: EventEmitter;
+
+  constructor(worker: EventEmitter) {
+    super();
+    this.#worker = worker;
   }
-  close(): void {}
+
+  postMessage(message: unknown): void {
+    timeline.immediate(() => this.#worker.emit('message', message));
+  }
 }
 
-/** Of the worker that runs. */
-export let parentPort: Port | undefined;
-export const workerData: unknown = undefined;
-
-type Work = (data: unknown, port: Port) => unknown;
+/** Exported by the file of a worker. */
+type Work = (data: unknown, port: Port) => Promise<void>;
 
 export class Worker extends EventEmitter {
-  readonly #port = new Port();
+  readonly #port = new Port(this);
 
   constructor(file: URL, { workerData }: { workerData: unknown }) {
     super();
-    this.#port.other = this;
-    const loading = import(file.href).then(({ default: work }: { default: Work }) => {
+    const loading = import(file.href).then(({ work }: { work: Work }) => {
       timeline.immediate(() => this.#run(work, workerData));
     });
     timeline.outside.add(loading);
@@ -44,14 +45,7 @@ export class Worker extends EventEmitter {
   }
 
   #run(work: Work, data: unknown): void {
-    parentPort = this.#port;
     const end = () => timeline.immediate(() => this.emit('exit', 0));
-    try {
-      const result = work(data, this.#port);
-      if (result instanceof Promise) result.then(end, (error) => this.emit('error', error));
-      else end();
-    } catch (error) {
-      this.emit('error', error);
-    }
+    work(data, this.#port).then(end, (error) => this.emit('error', error));
   }
 }

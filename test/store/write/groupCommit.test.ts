@@ -6,8 +6,8 @@ import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, FULL_RETRY_MS, QUEUED_REQUESTS } from '../../../src/base/limits.ts';
 import type { CourtEvent } from '../../../src/protocol/event.ts';
 import { Store } from '../../../src/store/store.ts';
-import { DAMAGE_LOG_MS, GroupCommit, type GroupCommitOptions } from '../../../src/store/write/groupCommit.ts';
-import { KEY_LIMITS } from '../../../src/store/write/keys.ts';
+import { DAMAGE_LOG_MS, GroupCommit } from '../../../src/store/write/groupCommit.ts';
+import { KEY_LIMITS, type KeyLimits } from '../../../src/store/write/keys.ts';
 import { MAINTENANCE_RETRY_MS } from '../../../src/store/write/maintenanceSteps.ts';
 import { setClock, stopClock } from '../../harness/clock.ts';
 import { type Cleanup, temporaryFolder } from '../../harness/daemon.ts';
@@ -22,12 +22,12 @@ import {
 } from '../../harness/scratchStore.ts';
 
 /** A writer on a database of its own. */
-function makeWriter(t: Cleanup, options: GroupCommitOptions = {}) {
+function makeWriter(t: Cleanup, keys?: KeyLimits) {
   const { folder, db } = scratch(t);
   const { on, told } = recorder();
   const commits: number[] = [];
   const count = () => db.prepare<[], number>('SELECT count(*) FROM events').pluck().get();
-  const writer = new GroupCommit(db, on, () => commits.push(commits.length), options);
+  const writer = new GroupCommit(db, on, () => commits.push(commits.length), keys);
   return { folder, db, writer, told, commits, count };
 }
 
@@ -217,7 +217,7 @@ t.test('more waiting requests than the limit are refused at once, and the others
 t.test(
   'with too many keys in memory events are refused until there are fewer: a start must read them back',
   async (t) => {
-    const { writer, db } = makeWriter(t, { keys: { ...KEY_LIMITS, most: 10 } });
+    const { writer, db } = makeWriter(t, { ...KEY_LIMITS, most: 10 });
     t.strictSame(await writer.append(court(...events(10))), stored(10));
     t.strictSame(await refusal(writer.append(one())), ['storage_busy', 503, '5']);
     t.equal(db.prepare('SELECT count(*) FROM event').pluck().get(), 10);
@@ -225,7 +225,7 @@ t.test(
 );
 
 t.test('keys that could not move, because the disk was full, move when there is room again', async (t) => {
-  const { writer, db } = makeWriter(t, { keys: { calm: 10, urgent: 10, most: 10, step: 10 } });
+  const { writer, db } = makeWriter(t, { calm: 10, urgent: 10, most: 10, step: 10 });
   const last = writer.append(court(...events(10)));
   db.pragma('wal_autocheckpoint = 0');
   await last.then(() => db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`));

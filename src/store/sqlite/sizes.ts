@@ -1,0 +1,23 @@
+/** How much of its own work the store does at a time. The histories of `test` run with smaller sizes, in place of this module. */
+
+/** Events in one commit: bounds how long the requests of a group wait for each other (../../ARCHITECTURE.md#group-commit). */
+export const GROUP_EVENTS = 4_000;
+
+/** Between two writes of the counters of sessions, at least: readers count what came since (the view `session_total`). */
+export const COUNTER_PAUSE = { ms: 1_000, events: 1_000 } as const;
+
+/** Frames (pages) in the WAL at which a checkpoint is due. */
+export const CHECKPOINT_FRAMES = 1_000;
+/** Frames that the daemon's own thread copies: 16 MiB took 40 ms. A longer checkpoint runs in a worker thread. */
+export const INLINE_CHECKPOINT_FRAMES = 4_000;
+
+/** Rows that a transaction of a prune changes, and the pause after it: while requests come, and while none do. */
+export const SERVING_STEP = { rows: 50, pauseMs: 25 } as const;
+export const ALONE_STEP = { rows: 1_000, pauseMs: 1 } as const;
+/** Events of which one query of a prune finds the first young one: half a millisecond. */
+export const LOOK_ROWS = 1_000;
+/** Keys that a step of a prune passes by: those of a session lie side by side. Fewer would never end while cameras add keys as fast. */
+export const STEP_KEYS = 1_000;
+
+/** What one transaction of a copy takes over: the box's readers stay short, and so do the copy's. */
+export const COPY_STEP = { events: 2_000, bytes: 2 * 1024 ** 2 } as const;

@@ -1,0 +1,27 @@
+import type { StoreEvents } from '../../src/store/store.ts';
+
+const ignore = () => {};
+const fail = (error: unknown) => {
+  throw error;
+};
+
+/** For a store without a log: what fails for good is for the caller to handle. */
+export const UNLOGGED = {
+  full: ignore,
+  healed: ignore,
+  damaged: ignore,
+  unexpected: ignore,
+  walLarge: ignore,
+  walSmall: ignore,
+  upgraded: ignore,
+  made: ignore,
+} satisfies Partial<StoreEvents>;
+
+/** For a store that no daemon watches: every failure is thrown. */
+export const UNWATCHED: StoreEvents = {
+  ...UNLOGGED,
+  full: fail,
+  damaged: fail,
+  unexpected: fail,
+  fatal: fail,
+};

@@ -1,0 +1,13 @@
+import * as sizes from '../../../src/store/sqlite/sizes.ts';
+
+/** In the place of src/store/sqlite/sizes.ts: a history has checkpoints in the worker, and prunes and copies of many steps. */
+
+export const GROUP_EVENTS = 12;
+export const COUNTER_PAUSE = { ms: 10, events: 5 };
+export const CHECKPOINT_FRAMES = 20;
+export const INLINE_CHECKPOINT_FRAMES = 40;
+export const SERVING_STEP = { ...sizes.SERVING_STEP, rows: 3 };
+export const ALONE_STEP = { ...sizes.ALONE_STEP, rows: 5 };
+export const LOOK_ROWS = 20;
+export const STEP_KEYS = 3;
+export const COPY_STEP = { ...sizes.COPY_STEP, events: 5 };
