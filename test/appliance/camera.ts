@@ -1,5 +1,4 @@
 import http from 'node:http';
-import https from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CameraName, eventOf, sizeAt } from './event.ts';
 
@@ -18,13 +17,6 @@ export interface CameraOrder extends CameraName {
   readonly perSecond: number;
   /** An address of its own, as in a venue: the rate limit counts by it. */
   readonly address: string;
-}
-
-/** What a camera is given by the operator. */
-export interface Access {
-  readonly token: string;
-  /** The certificate that it trusts, in PEM, where the box speaks TLS. */
-  readonly ca?: string | undefined;
 }
 
 /** What the cameras of a shift have seen. */
@@ -47,17 +39,15 @@ export class Camera {
   /** Events with a 202: those before this number. */
   acknowledged: number;
   readonly #agent: http.Agent;
-  readonly #access: Access;
+  readonly #token: string;
   readonly #tally: Tally;
   #isOver = false;
 
-  constructor(order: CameraOrder, access: Access, tally: Tally) {
+  constructor(order: CameraOrder, token: string, tally: Tally) {
     this.order = order;
     this.acknowledged = order.from;
-    this.#access = access;
-    const options = { keepAlive: true, maxSockets: 1 };
-    this.#agent =
-      access.ca === undefined ? new http.Agent(options) : new https.Agent({ ...options, ca: access.ca });
+    this.#token = token;
+    this.#agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
     this.#tally = tally;
   }
 
@@ -110,10 +100,9 @@ export class Camera {
   /** @returns what a 202 says, or what came instead of it. @throws where the connection breaks. */
   #post(body: string): Promise<Answer | string> {
     return new Promise((resolve, reject) => {
-      const headers = { Authorization: `Bearer ${this.#access.token}`, 'Content-Type': 'application/json' };
+      const headers = { Authorization: `Bearer ${this.#token}`, 'Content-Type': 'application/json' };
       const options = { ...BOX, localAddress: this.order.address, path: '/v1/events', method: 'POST' };
-      const { request: send } = this.#access.ca === undefined ? http : https;
-      const request = send({ ...options, headers, agent: this.#agent, timeout: PATIENCE_MS });
+      const request = http.request({ ...options, headers, agent: this.#agent, timeout: PATIENCE_MS });
       request.once('error', reject);
       request.once('timeout', () => request.destroy(new Error('no answer')));
       request.once('response', (response) => {

@@ -9,9 +9,9 @@ process.once('message', (order: ShiftOrder) => void work(order));
 // Who gave the orders is gone.
 process.once('disconnect', () => process.exit(1));
 
-async function work({ access, cameras: orders }: ShiftOrder): Promise<void> {
+async function work({ token, cameras: orders }: ShiftOrder): Promise<void> {
   const tally = new Tally();
-  const cameras = orders.map((order) => new Camera(order, access, tally));
+  const cameras = orders.map((order) => new Camera(order, token, tally));
   const report = (isOver: boolean): void => {
     const acknowledged = cameras.map(({ order, acknowledged }) => ({ ...pick(order), acknowledged }));
     const { requests, slowestMs, failures, lies } = tally;

@@ -10,9 +10,6 @@ const SIZES = [1, 1, 2, 3, 5, 8, 13];
 const FIRST_EOT_MS = Date.UTC(2026, 2, 14, 15);
 const FRAME_MS = 20;
 
-/** A session without positions: what `courtd prune --type PLAYER_POSITION` takes away is not of it. */
-export const EVENING = 'evening';
-
 /** A camera, and the session that it sees. */
 export interface CameraName {
   readonly session: string;
@@ -28,16 +25,11 @@ export function eventOf({ session, camera }: CameraName, n: number): WireEvent {
     session_id: session,
     court_id: `court-${camera.at(-1)}`,
     eot: new Date(FIRST_EOT_MS + n * FRAME_MS).toISOString(),
-    type: isPosition(session, n) ? 'PLAYER_POSITION' : 'BALL_BOUNCE',
+    type: n % POSITIONS_OF === 0 ? 'BALL_BOUNCE' : 'PLAYER_POSITION',
     confidence: (n % 100) / 100,
     source: camera,
     payload,
   });
-}
-
-/** Whether `courtd prune --type PLAYER_POSITION` takes a camera's n-th event. */
-export function isPosition(session: string, n: number): boolean {
-  return session !== EVENING && n % POSITIONS_OF !== 0;
 }
 
 /** Events in the request that begins with a camera's n-th: a resend after a crash is the same request. */

@@ -1,12 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type CameraName, eventOf, isPosition, sizeAt } from './event.ts';
+import { type CameraName, eventOf, sizeAt } from './event.ts';
 import type { ShiftReport } from './shift.ts';
 
 /** One camera's part: its events before `acknowledged` have a 202, and no other was ever finished. */
 interface Account extends CameraName {
   acknowledged: number;
-  /** Positions before this number were taken away on purpose (`courtd prune`). */
-  prunedTo: number;
   /** The request after the last acknowledged one may have arrived: it is there whole, or not at all. */
   isOpen: boolean;
 }
@@ -38,14 +36,7 @@ export class Ledger {
     const accounts = this.#accounts
       .values()
       .filter((account) => (session ?? account.session) === account.session);
-    return accounts.reduce((sum, account) => sum + expected(account), 0);
-  }
-
-  /** Positions that were acknowledged so far are gone, on purpose. @returns how many. */
-  prunePositions(): number {
-    const before = this.count();
-    for (const account of this.#accounts.values()) account.prunedTo = account.acknowledged;
-    return before - this.count();
+    return accounts.reduce((sum, account) => sum + account.acknowledged, 0);
   }
 
   /** @returns a copy: what was acknowledged by now. */
@@ -89,7 +80,6 @@ export class Ledger {
         throw new Error(`${nameOf(account)}: ${least.next(account) - count} are lost`);
       if (count > account.acknowledged) throw new Error(`${nameOf(account)}: ${count} were never sent`);
       account.acknowledged = count;
-      account.prunedTo = least.#account(account).prunedTo;
       checkAccount(account, seen);
     }
   }
@@ -103,7 +93,7 @@ export class Ledger {
     const key = nameOf(name);
     let account = this.#accounts.get(key);
     if (account === undefined) {
-      account = { ...name, acknowledged: 0, prunedTo: 0, isOpen: false };
+      account = { ...name, acknowledged: 0, isOpen: false };
       this.#accounts.set(key, account);
     }
     return account;
@@ -131,21 +121,10 @@ async function readStored(
 
 function checkAccount(account: Account, seen: ReadonlySet<number>): void {
   for (let n = 0; n < account.acknowledged; n++) {
-    if (isKept(account, n) && !seen.has(n))
-      throw new Error(`${nameOf(account)}: event ${n} was acknowledged and is lost`);
+    if (!seen.has(n)) throw new Error(`${nameOf(account)}: event ${n} was acknowledged and is lost`);
   }
-  const surplus = seen.size - expected(account);
+  const surplus = seen.size - account.acknowledged;
   if (surplus > 0) throw new Error(`${nameOf(account)}: ${surplus} events are there that should not be`);
-}
-
-function expected(account: Account): number {
-  let count = 0;
-  for (let n = 0; n < account.acknowledged; n++) if (isKept(account, n)) count++;
-  return count;
-}
-
-function isKept({ session, prunedTo }: Account, n: number): boolean {
-  return n >= prunedTo || !isPosition(session, n);
 }
 
 function nameOf({ session, camera }: CameraName): string {

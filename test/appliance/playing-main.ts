@@ -4,15 +4,15 @@ import { event } from '../harness/events.ts';
 import { BOX } from './camera.ts';
 import type { PlayingCamera } from './playing.ts';
 
-/** One camera of a court that plays, in the network of the box: the time of its events is that of its own clock. */
+/** One camera of a court that plays, in the network of the box: its events happen now. */
 
 const EVERY_MS = 400;
 
-const { camera, court, address, token, clockMs, noteBytes }: PlayingCamera = JSON.parse(process.argv[2]!);
+const { camera, court, address, token, noteBytes }: PlayingCamera = JSON.parse(process.argv[2]!);
 const payload = { x_ft: 12.5, note: 'x'.repeat(noteBytes) };
 const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
 for (;;) {
-  const eot = new Date(Date.now() + clockMs).toISOString();
+  const eot = new Date().toISOString();
   await post(JSON.stringify([event({ source: camera, court_id: court, eot, payload })]));
   await sleep(EVERY_MS);
 }

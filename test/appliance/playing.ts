@@ -11,8 +11,6 @@ export interface PlayingCamera {
   /** Its own, as in a venue. */
   readonly address: string;
   readonly token: string;
-  /** Its clock less the box's. */
-  readonly clockMs: number;
   /** Of each event, beside what it needs. */
   readonly noteBytes: number;
 }

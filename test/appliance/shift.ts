@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import path from 'node:path';
-import type { Access, CameraOrder } from './camera.ts';
+import type { CameraOrder } from './camera.ts';
 import type { CameraName } from './event.ts';
 
 const MAIN = path.join(import.meta.dirname, 'cameras-main.ts');
 
 export interface ShiftOrder {
-  readonly access: Access;
+  readonly token: string;
   readonly cameras: readonly CameraOrder[];
 }
 

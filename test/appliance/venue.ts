@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Box, Said } from './box.ts';
-import { BOX, type CameraOrder } from './camera.ts';
+import type { CameraOrder } from './camera.ts';
 import { Ledger } from './ledger.ts';
 import { Shift, type ShiftReport } from './shift.ts';
 import { expect } from './walk.ts';
@@ -27,8 +27,6 @@ export class Venue {
   readonly box: Box;
   readonly ledger = new Ledger();
   token = '';
-  /** What cameras trust; undefined: no TLS. */
-  ca: string | undefined;
   readonly totals = { requests: 0, resends: 0 };
   readonly load: Load;
   readonly #shifts = new Set<Shift>();
@@ -53,7 +51,7 @@ export class Venue {
       const name = { session, camera: `camera-${i + 1}` };
       return { ...name, from: this.ledger.next(name), perSecond, address: `127.0.0.${i + 2}` };
     });
-    const shift = new Shift(this.box.leader, { access: { token: this.token, ca: this.ca }, cameras });
+    const shift = new Shift(this.box.leader, { token: this.token, cameras });
     this.#shifts.add(shift);
     return shift;
   }
@@ -108,30 +106,19 @@ export class Venue {
     return `all ${number(this.ledger.count(session))} acknowledged events are there, once`;
   }
 
+  /** Of every session, with one command. */
   async #checkAll(): Promise<void> {
-    const files = await this.exportAll('ndjson');
-    const linesOf = new Map(files.map((lines) => [JSON.parse(lines[0]!).session_id as string, lines]));
-    for (const session of this.ledger.sessions) await this.ledger.check(session, linesOf.get(session) ?? []);
-  }
-
-  /** Exports every session with one command. @returns the lines of each, in the order of their files' names. */
-  async exportAll(format: 'csv' | 'ndjson'): Promise<string[][]> {
-    await this.box.must(
-      'courtd',
-      'export',
-      '--since',
-      '2000-01-01',
-      '--format',
-      format,
-      '-o',
-      `${EXPORTED}/`,
-    );
+    const command = ['export', '--since', '2000-01-01', '--format', 'ndjson', '-o', `${EXPORTED}/`];
+    await this.box.must('courtd', ...command);
     const folder = this.box.root + EXPORTED;
-    const names = fs.readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
-    const files = names.map((name) => path.join(folder, name)).filter((file) => fs.statSync(file).isFile());
-    const lines = files.map((file) => fs.readFileSync(file, 'utf8').split('\n').slice(0, -1));
+    const files = fs.readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    const linesOf = new Map<string, string[]>();
+    for (const name of files.filter((name) => name.endsWith('.ndjson'))) {
+      const lines = fs.readFileSync(path.join(folder, name), 'utf8').split('\n').slice(0, -1);
+      linesOf.set(JSON.parse(lines[0]!).session_id, lines);
+    }
     fs.rmSync(folder, { recursive: true });
-    return lines;
+    for (const session of this.ledger.sessions) await this.ledger.check(session, linesOf.get(session) ?? []);
   }
 
   /**
@@ -175,10 +162,6 @@ export class Venue {
   /** Ends what would outlive a step that has failed. */
   end(): void {
     for (const shift of this.#shifts) shift.kill();
-  }
-
-  get url(): string {
-    return `http://${BOX.host}:${BOX.port}`;
   }
 }
 

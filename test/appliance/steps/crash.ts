@@ -50,13 +50,6 @@ export async function crashes(walk: Walk, venue: Venue): Promise<void> {
     const restart = () => box.must('systemctl', 'restart', SERVICE);
     return `${await venue.withoutLoss('restart', venue.load.many, restart)}; ${await venue.check('restart')}`;
   });
-
-  await walk.step('ten restarts in a row under load', async () => {
-    const restarts = async () => {
-      for (let i = 0; i < 10; i++) await box.must('systemctl', 'restart', SERVICE);
-    };
-    return `${await venue.withoutLoss('restarts', venue.load.some, restarts)}; ${await venue.check('restarts')}`;
-  });
 }
 
 /** To the daemon alone, and not to what it has started. */

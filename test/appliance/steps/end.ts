@@ -2,12 +2,12 @@ import fs from 'node:fs';
 import { failures, type Venue } from '../venue.ts';
 import { expect, type Walk } from '../walk.ts';
 import { install } from './install.ts';
-import type { Shipping } from './shipping.ts';
+import { atHeadquarters } from './shipping.ts';
 
 const DATA = '/var/lib/courtd';
 
 /** The box is rebooted while it ships, and in the end courtd is taken off it. */
-export async function ending(walk: Walk, venue: Venue, deb: string, shipping: Shipping): Promise<void> {
+export async function ending(walk: Walk, venue: Venue, deb: string): Promise<void> {
   const { box } = venue;
   await walk.step('reboot under load', async () => {
     const shift = venue.open('reboot');
@@ -32,10 +32,8 @@ export async function ending(walk: Walk, venue: Venue, deb: string, shipping: Sh
 
   await walk.step('the cameras come back', async () => {
     const report = await venue.underLoad('plug', venue.load.some, async () => {});
-    return `${failures(report)}; ${await venue.check('plug')}; ${await shipping.whole()}`;
+    return `${failures(report)}; ${await venue.check('plug')}; ${await atHeadquarters(venue)}`;
   });
-
-  await shipping.off(walk);
 
   await walk.step('purge', async () => {
     const said = await box.must('dpkg', '--purge', 'courtd');
