@@ -4,14 +4,16 @@ import { Cameras } from '../harness/cameras.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
+import { chanceOf } from '../harness/seed.ts';
 
 runInProcess();
 
+const random = chanceOf(t);
 const START_MS = Date.UTC(2026, 2, 14, 15);
 
 /** With eots all over a minute: none of them comes in order. */
 function shuffled(count: number): WireEvent[] {
-  const eot = () => new Date(START_MS + Math.floor(Math.random() * 60_000)).toISOString();
+  const eot = () => new Date(START_MS + Math.floor(random.next() * 60_000)).toISOString();
   return Array.from({ length: count }, () => event({ eot: eot() }));
 }
 

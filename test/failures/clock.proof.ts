@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { type Cleanup, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
-import { answerOf } from '../harness/rawClient.ts';
 
 /** The clock of the box is set while the daemon runs. */
 
@@ -57,25 +56,6 @@ t.test('a token in its grace lives as long as it was told to, wherever the clock
   t.strictSame([await statusOf(long), await statusOf(next)], [401, 401], 'both have ended');
 });
 
-t.test('a token that has ended stays so on a box that starts with a clock of long ago', skip, async (t) => {
-  const { daemon } = await daemonWithClock(t);
-  const rotate = async (grace: string) =>
-    (await daemon.command('token', 'rotate', '--grace', grace)).stdout.trim();
-  const old = daemon.token;
-  const next = await rotate('20s');
-  const statusOf = async (box: Daemon, token: string) =>
-    (await box.post(event(), { Authorization: `Bearer ${token}` })).status;
-  t.equal(await statusOf(daemon, old), 202, 'it was seen before it ended');
-  while ((await statusOf(daemon, old)) === 202) await sleep(50);
-  t.equal(await statusOf(daemon, next), 202);
-  t.equal(await daemon.stop(), 0);
-  const { stdout } = await daemon.command('token', 'list', '--json');
-  t.match(JSON.parse(stdout), [{ state: 'expired' }, { state: 'active' }]);
-  const years = { LD_PRELOAD: LIBRARY ?? '', FAKETIME: '-3650d', FAKETIME_DONT_FAKE_MONOTONIC: '1' };
-  const behind = await Daemon.run(t, daemon.data, next, [], years);
-  t.strictSame([await statusOf(behind, old), await statusOf(behind, next)], [401, 202]);
-});
-
 t.test(
   'a grace is no longer than it was told on a box that starts with a clock of long ago',
   skip,
@@ -93,24 +73,6 @@ t.test(
     t.equal(await statusOf(behind.token), 202);
   },
 );
-
-t.test('a rate limit neither opens nor closes when the clock is set', skip, async (t) => {
-  const { daemon, setClock } = await daemonWithClock(t, ['--rate-limit', '2']);
-  const ask = () => answerOf(daemon.post('[]'));
-  for (const offset of ['+0', '+2d', '-30d']) {
-    setClock(offset);
-    const startedAt = performance.now();
-    let served = 0;
-    let answer = await ask();
-    for (; answer.status === 202; answer = await ask()) served++;
-    const most = 2 * 2 + 2 * ((performance.now() - startedAt) / 1000) + 1;
-    t.ok(served <= most, `${offset}: ${served} requests at once`);
-    t.equal(answer.status, 429);
-    t.equal(answer.headers.get('retry-after'), '1');
-    await sleep(1000);
-    t.equal((await ask()).status, 202, `${offset}: who waits as told is served`);
-  }
-});
 
 t.test('events are in the order of eot, then of arrival, whatever the clock said', skip, async (t) => {
   const { daemon, setClock } = await daemonWithClock(t);

@@ -59,20 +59,3 @@ t.test(
     t.equal(await daemon.stop(), 0);
   },
 );
-
-t.test('a row whose text the disk has changed is replaced when its event comes again', async (t) => {
-  const first = await Daemon.start(t);
-  const sent = events(3);
-  t.equal((await first.post(sent)).status, 202);
-  t.equal(await first.stop(), 0);
-  const db = new Database(path.join(first.data, 'courtd.db'));
-  db.prepare("UPDATE event SET payload = replace(payload, ',', '!') WHERE event_id = ?").run(
-    sent[1]?.event_id,
-  );
-  db.close();
-  const daemon = await Daemon.run(t, first.data, first.token);
-  t.equal((await answerOf(daemon.post(sent))).body, '{"accepted":1,"duplicates":2}');
-  t.equal((await answerOf(daemon.post(sent))).body, '{"accepted":0,"duplicates":3}');
-  t.equal((await daemon.exported('session-1')).length, 3);
-  t.equal(await daemon.stop(), 0);
-});

@@ -10,7 +10,7 @@ import { events } from '../harness/events.ts';
 import { checkProblem } from '../harness/problem.ts';
 import { answerOf } from '../harness/rawClient.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
-import { detach, Fault, SYNC, startedUnder, WRITE, withoutStrace } from '../harness/strace.ts';
+import { Fault, SYNC, WRITE, withoutStrace } from '../harness/strace.ts';
 
 type Test = Cleanup & Pick<typeof t, 'equal' | 'match' | 'ok' | 'strictSame'>;
 
@@ -100,23 +100,6 @@ t.test('a start on a disk without room for what the log holds: 503 until there i
   t.strictSame(await storedIds(daemon), idsOf(acknowledged));
 });
 
-t.test('before the log is in the file not even a duplicate is acknowledged', injecting, async (t) => {
-  const first = await Daemon.start(t);
-  const [sent, other] = [events(20), events(5)];
-  t.equal((await first.post(sent)).status, 202);
-  await first.stop('SIGKILL');
-  // The log has room, and could take both.
-  const fault = startedUnder(first.data, { calls: WRITE, effect: 'error=ENOSPC', file: 'courtd.db' });
-  const daemon = await Daemon.run(t, first.data, first.token, [], {}, fault);
-  for (const batch of [sent, other]) {
-    checkProblem(t, await answerOf(daemon.post(batch)), 503, 'storage_full', `${batch.length} events`);
-  }
-  detach(daemon.child.pid!);
-  await sendUntilTaken(daemon, other);
-  t.equal((await answerOf(daemon.post(sent))).body, '{"accepted":0,"duplicates":20}');
-  t.strictSame(await storedIds(daemon), idsOf([...sent, ...other]));
-});
-
 /** Fills a disk on which a daemon has ended: nothing starts, each command says why, and with room again nothing is missing. */
 async function refusesToStart(t: Test, disk: SmallDisk, fill: () => void, sentence: RegExp): Promise<void> {
   const first = await Daemon.start(t, [], disk.data);
@@ -149,39 +132,6 @@ t.test(
     await refusesToStart(t, disk, () => disk.fill(), sentence);
   },
 );
-
-t.test('a start without an inode for another file: one sentence, nothing is lost', mounting, async (t) => {
-  const disk = await SmallDisk.mount(t, 8);
-  const sentence =
-    /^courtd: The disk of \S+ has no room for another file \("df -i"\): remove some, and try again\.\n$/;
-  await refusesToStart(t, disk, () => disk.fillInodes(), sentence);
-});
-
-t.test('no room while the log is written: refused and healed, wherever it is met', injecting, async (t) => {
-  for (const file of ['courtd.db-wal', 'courtd.db-shm']) {
-    const daemon = await Daemon.start(t, ['--rate-limit', '0']);
-    const reader = new Database(path.join(daemon.data, 'courtd.db'), { readonly: true });
-    t.teardown(() => reader.close());
-    // The log grows, and with it the shared memory that leads through it: 32 KiB for each 16 MiB.
-    reader.exec('BEGIN; SELECT * FROM session');
-    const fault = await Fault.begin(t, daemon, { calls: WRITE, effect: 'error=ENOSPC', file });
-    const padding = 'x'.repeat(10_000);
-    const acknowledged: WireEvent[] = [];
-    let refused: WireEvent[] = [];
-    while (refused.length === 0) {
-      const batch = events(500, { padding });
-      const { status } = await daemon.post(batch);
-      if (status === 202) acknowledged.push(...batch);
-      else refused = batch;
-    }
-    checkProblem(t, await answerOf(daemon.post(refused)), 503, 'storage_full', file);
-    await daemon.logged(FULL);
-    await fault.end();
-    await sendUntilTaken(daemon, refused);
-    t.strictSame(await storedIds(daemon), idsOf([...acknowledged, ...refused]), file);
-    t.equal(await daemon.stop(), 0);
-  }
-});
 
 t.test('no room for a checkpoint: the log goes on taking events', injecting, async (t) => {
   const daemon = await Daemon.start(t, ['--rate-limit', '0']);

@@ -44,10 +44,12 @@ async function checkEnd(t: Test, daemon: Daemon, code: RegExp, msg = FAILED): Pr
   return Daemon.run(t, daemon.data, daemon.token);
 }
 
-for (const [name, calls, code] of [
+const ERRORS = [
   ['fsync', SYNC, /^SQLITE_IOERR_FSYNC$/],
   ['write', WRITE, /^SQLITE_IOERR_WRITE$/],
-] as const) {
+] as const;
+
+for (const [name, calls, code] of ERRORS) {
   t.test(`after a ${name} error nothing is answered 202; the next start goes on`, skip, async (t) => {
     const daemon = await Daemon.start(t);
     const before = events(300);
@@ -62,27 +64,18 @@ for (const [name, calls, code] of [
     const ids = [...before, ...during.flat()].map(({ event_id }) => event_id);
     t.strictSame(await storedIds(again), [...new Set(ids)].sort());
   });
-}
 
-for (const [name, calls, code] of [
-  ['fsync', SYNC, /^SQLITE_IOERR_FSYNC$/],
-  ['write', WRITE, /^SQLITE_IOERR_WRITE$/],
-] as const) {
-  t.test(
-    `a ${name} error in a checkpoint is no secret: the daemon ends, nothing is lost`,
-    skip,
-    async (t) => {
-      const daemon = await Daemon.start(t, ['--rate-limit', '0']);
-      const cameras = new Cameras(t, daemon, { batch: 250 });
-      await cameras.more(1_000);
-      await Fault.begin(t, daemon, { calls, effect: 'error=EIO', file: 'courtd.db' });
-      const again = await checkEnd(t, daemon, code);
-      cameras.follow(again);
-      await cameras.more(1_000);
-      await cameras.stop();
-      t.strictSame(await storedIds(again), cameras.acknowledged.sort());
-    },
-  );
+  t.test(`a ${name} error in a checkpoint ends the daemon, and nothing is lost`, skip, async (t) => {
+    const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+    const cameras = new Cameras(t, daemon, { batch: 250 });
+    await cameras.more(1_000);
+    await Fault.begin(t, daemon, { calls, effect: 'error=EIO', file: 'courtd.db' });
+    const again = await checkEnd(t, daemon, code);
+    cameras.follow(again);
+    await cameras.more(1_000);
+    await cameras.stop();
+    t.strictSame(await storedIds(again), cameras.acknowledged.sort());
+  });
 }
 
 t.test("a read error where tokens are checked ends the daemon, and is nobody's 401", skip, async (t) => {

@@ -38,22 +38,6 @@ t.test('a locked database: 503 after a while, others are answered meanwhile, and
   t.equal((await storedIds(daemon)).length, 21);
 });
 
-t.test(
-  'commands that read, and rotating a token, work beside a daemon that waits for the lock',
-  async (t) => {
-    const daemon = await Daemon.start(t);
-    t.equal((await daemon.post(events(3))).status, 202);
-    const { lock, release } = locker(t, daemon);
-    lock();
-    t.match((await daemon.command('session', 'list')).stdout, /^session-1 +3 /m);
-    const rotated = daemon.command('token', 'rotate');
-    const refused = await daemon.post(events(1));
-    t.equal(refused.status, 503);
-    release();
-    t.match(await rotated, { status: 0, stdout: /^[\w-]{43}\n$/ });
-  },
-);
-
 t.test('SIGTERM while another program holds the lock: what waits is answered, and it ends', async (t) => {
   const daemon = await Daemon.start(t);
   const body = JSON.stringify(events(5));

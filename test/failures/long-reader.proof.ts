@@ -3,11 +3,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t from 'tap';
-import { DataDirectory } from '../../src/base/dataDirectory.ts';
-import { Store } from '../../src/store/store.ts';
-import { type Cleanup, Daemon, type LogLine, temporaryFolder } from '../harness/daemon.ts';
+import { type Cleanup, Daemon, type LogLine } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
-import { court, recorder, refusal } from '../harness/scratchStore.ts';
 import { Fault, SYNC, withoutStrace } from '../harness/strace.ts';
 
 const MIB = 1024 ** 2;
@@ -79,29 +76,3 @@ async function checkGoesOn(t: Asserts, daemon: Daemon, stopReading: () => void):
   t.strictSame([...statuses], [202]);
   t.ok(answers > 1, `${answers} answers while the disk was slow`);
 }
-
-t.test('above its limit the log takes no more, until the reader has gone', async (t) => {
-  const folder = temporaryFolder(t);
-  const { on, told } = recorder();
-  const wal = { warnBytes: MIB, maxBytes: 3 * MIB, checkMs: 10 };
-  const store = await Store.open(new DataDirectory(folder), on, { wal });
-  t.teardown(() => store.close());
-  const stopReading = startReading(t, folder);
-  const one = court(event());
-  let outcome: unknown;
-  let accepted = 0;
-  while (!Array.isArray(outcome) && logBytes(folder) < 9 * MIB) {
-    outcome = await refusal(store.append(court(...events(400))));
-    if (!Array.isArray(outcome)) accepted += 400;
-    await sleep(5);
-  }
-  t.strictSame(outcome, ['storage_busy', 503, '5']);
-  t.strictSame(told, ['walLarge']);
-  t.ok(logBytes(folder) < 6 * MIB, `${logBytes(folder)} bytes`);
-  stopReading();
-  while (Array.isArray(await refusal(store.append(one)))) await sleep(5);
-  t.strictSame(told, ['walLarge', 'walSmall']);
-  const db = new Database(path.join(folder, 'courtd.db'), { readonly: true });
-  t.equal(db.prepare('SELECT count(*) FROM event').pluck().get(), accepted + 1);
-  db.close();
-});

@@ -2,10 +2,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { BODY_BYTES, REFUSED_QUEUE } from '../../src/base/limits.ts';
-import { Random } from '../../src/vendor/simulate/random.ts';
 import { Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
+import { chanceOf } from '../harness/seed.ts';
 import { SmallDisk } from '../harness/smallDisk.ts';
 
 const MIB = 1024 ** 2;
@@ -27,7 +26,7 @@ async function waiting(box: Daemon): Promise<string[]> {
 t.test(
   `kill -9, ${KILLS} times, while a camera is refused: what was rejected two seconds before is there`,
   async (t) => {
-    const random = new Random(Date.now());
+    const random = chanceOf(t);
     let box = await Daemon.start(t, ['--rate-limit', '0']);
     const { data, token } = box;
     const refused: { id: string; at: number }[] = [];
@@ -84,28 +83,6 @@ t.test('where the disk is low they go, and none is kept; events are stored all t
   await box.logged('there is room on the disk again: events are stored');
   t.equal((await box.post(event())).status, 202);
 });
-
-t.test(
-  'a flood of large bodies takes no more memory than the queue may, and what is dropped is counted',
-  async (t) => {
-    const box = await Daemon.start(t, ['--rate-limit', '0']);
-    const filler = 'x'.repeat(BODY_BYTES - 1_000);
-    let peak = 0;
-    const rss = () =>
-      Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${box.child.pid}/status`, 'utf8'))![1]) * 1024;
-    for (let i = 0; i < 60; i++) {
-      await Promise.all(
-        [0, 1].map((n) => box.post(JSON.stringify([event({ ...percent, note: `${i} ${n} ${filler}` })]))),
-      );
-      peak = Math.max(peak, rss());
-    }
-    const { bodies } = await box.logged(/^bodies of rejected requests were not kept/);
-    t.ok(Number(bodies) > 0);
-    t.comment(`peak ${Math.round(peak / MIB)} MiB, queue ${REFUSED_QUEUE.inAll / MIB} MiB`);
-    t.ok(peak < 400 * MIB, `${Math.round(peak / MIB)} MiB`);
-    t.equal((await box.post(event())).status, 202);
-  },
-);
 
 t.test('a damaged file begins anew, and keeps no event from being stored', async (t) => {
   const data = temporaryFolder(t);

@@ -90,19 +90,6 @@ t.test('a damaged database is not touched, not even by the log beside it', async
   t.strictSame(await storedIds(again), ids.sort(), 'with the file as it was all is there');
 });
 
-t.test('a table that has lost its only row is damaged', async (t) => {
-  const { data } = await killed(t);
-  const db = new Database(path.join(data, 'courtd.db'));
-  db.exec('DELETE FROM flushed');
-  db.close();
-  await checkRefused(
-    t,
-    data,
-    /The database in \S+ is damaged: its table flushed .*\. Nothing was changed/,
-    'flushed',
-  );
-});
-
 const asOther = { skip: !isRoot && 'only root can be another user' };
 
 t.test('a database of another user, or one that cannot be written, is named', asOther, async (t) => {
@@ -136,15 +123,4 @@ t.test('a database of another user, or one that cannot be written, is named', as
     fs.chownSync(path.join(data, name), 0, 0);
     await checkRefused(t, data, closedFile(name), `${name} that root has left`, true);
   }
-});
-
-t.test('what root has made beside the database does not matter', asOther, async (t) => {
-  const data = path.join(temporaryFolder(t), 'data');
-  fs.chmodSync(path.dirname(data), 0o755);
-  fs.mkdirSync(data, { mode: 0o2770 });
-  fs.chownSync(data, NOBODY, NOBODY);
-  await run(BIN, ['token', 'rotate', '--data', data]);
-  fs.writeFileSync(path.join(data, 'courtd.csv'), 'an export of root', { mode: 0o600 });
-  const asDaemon = { uid: NOBODY, gid: NOBODY, cwd: '/' };
-  t.match(await run(BIN, ['token', 'rotate', '--data', data], asDaemon), { status: 0 });
 });

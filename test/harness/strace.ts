@@ -31,12 +31,6 @@ export function straceArguments(data: string, { calls, effect, file }: FaultOpti
   return ['-f', '-e', `trace=${calls}`, '-e', `inject=${calls}:${effect}`, ...where];
 }
 
-/** @returns what starts a daemon that is under the fault from its first system call on; `detach` ends it. */
-export function startedUnder(data: string, options: FaultOptions): string[] {
-  // -D: the daemon is our child, and strace is not in between. -I 2: it can be told to end.
-  return ['strace', '-D', '-I', '2', '-qq', '-o', '/dev/null', ...straceArguments(data, options)];
-}
-
 /** Ends the fault of a process that was started under it. */
 export function detach(pid: number): void {
   const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');

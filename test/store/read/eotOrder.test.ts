@@ -8,6 +8,7 @@ import { listSessions, sessionId } from '../../../src/store/read/sessions.ts';
 import { eventRemoval } from '../../../src/store/retention/prune.ts';
 import { event } from '../../harness/events.ts';
 import { Committer, court, otherConnection, scratch, stepsOf } from '../../harness/scratchStore.ts';
+import { chanceOf } from '../../harness/seed.ts';
 import { countsAreRight } from '../../harness/storedReader.ts';
 
 const [SAMPLE] = court(event({ payload: {} }));
@@ -73,8 +74,9 @@ t.test('ten thousand events in any order, and interleaved with other sessions', 
   const look = otherConnection(t, folder);
   const sent: CourtEvent[] = [];
   const count = 10_000;
+  const random = chanceOf(t);
   for (let i = 0; i < count; i++) {
-    const eotNs = BigInt(Math.floor(Math.random() * 2 ** 40)) * 1_000n + BigInt(i % 3);
+    const eotNs = BigInt(Math.floor(random.next() * 2 ** 40)) * 1_000n + BigInt(i % 3);
     sent.push(at(eotNs, i % 5 === 0 ? 'other' : 's'));
   }
   store.append(...sent.slice(0, count / 2));
