@@ -22,7 +22,7 @@ export function commandsOf(program: Command): CommandEntry[] {
       command,
       path,
       arguments: help.visibleArguments(command),
-      options: help.visibleOptions(command).filter((option) => option.long !== '--help'),
+      options: command.options.filter(({ hidden }) => !hidden),
       children: children.map((child) => child.name()),
     };
     return [entry, ...children.flatMap((child) => below(child, [...path, child.name()]))];

@@ -7,12 +7,12 @@ const HEAD_AND_TAIL = path.join(import.meta.dirname, 'courtd.1');
 
 /** @param program with all its verbs loaded. @returns the man page: `courtd.1`, and in its COMMANDS what each `--help` says. */
 export function manualOf(program: Command): string {
-  const sections = commandsOf(program).map(({ command, path: names, children }) => {
+  const sections = commandsOf(program).map(({ command, path: names, children, options }) => {
     const help = command.createHelp();
     const terms = [
       ...help.visibleArguments(command).map((one) => [help.argumentTerm(one), help.argumentDescription(one)]),
-      ...help.visibleOptions(command).map((one) => [help.optionTerm(one), help.optionDescription(one)]),
-    ].filter(([term]) => names.length > 0 && !term!.endsWith('--help'));
+      ...options.map((one) => [help.optionTerm(one), help.optionDescription(one)]),
+    ];
     if (names.length === 0 || (children.length > 0 && terms.length === 0)) return '';
     return [
       `.SS "${roff(help.commandUsage(command))}"\n${roff(help.commandDescription(command))}\n`,

@@ -5,18 +5,21 @@ import { courtdVersion } from '../base/version.ts';
 import { visibleLines } from '../base/visibleText.ts';
 import { dropEmptyVariables, warnOfUnknownVariables } from './options/environmentVariables.ts';
 import { notEmpty, option } from './options/optionParsers.ts';
-import { endQuietlyOnBrokenPipe, say } from './terminal/output.ts';
+import { endQuietlyOnBrokenPipe, hints, say } from './terminal/output.ts';
 
 /** The file of a verb: `define` adds its arguments, options and action. `loadAll` defines all other verbs, too. */
 interface VerbFile {
   define(command: Command, loadAll: () => Promise<Command>): void | Promise<void>;
 }
-type Verb = readonly [summary: string, load: () => Promise<VerbFile>];
+type Verb = readonly [description: string, load: () => Promise<VerbFile>];
 
 /** Every verb by its help group, in the order of `--help`. The file of a verb is loaded only if the verb is called. */
 const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
   'Every day:': {
-    status: ['show how the box is: problems, then every camera', () => import('./verbs/status.ts')],
+    status: [
+      'show how the box is: problems with advice, then every camera',
+      () => import('./verbs/status.ts'),
+    ],
     tail: ['show events as they arrive', () => import('./verbs/tail.ts')],
     session: ['list the sessions, or show one', () => import('./verbs/session.ts')],
     event: ['show every revision of one event', () => import('./verbs/event.ts')],
@@ -26,15 +29,15 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
   'Set up:': {
     serve: ['run the daemon', () => import('./verbs/serve.ts')],
     token: ['make, list and revoke the tokens of the venue', () => import('./verbs/token.ts')],
-    check: ['find what is set up wrong', () => import('./verbs/check.ts')],
+    check: ['find what is set up wrong, with what to do', () => import('./verbs/check.ts')],
     backup: ['copy the database while the daemon runs', () => import('./verbs/backup.ts')],
     restore: ['replace the database with a backup or a copy', () => import('./verbs/restore.ts')],
-    prune: ['delete old events', () => import('./verbs/prune.ts')],
+    prune: ['delete old events, or a session', () => import('./verbs/prune.ts')],
   },
   'When something was rejected:': {
     rejections: ['show rejected requests, and get their events back', () => import('./verbs/rejections.ts')],
     conflicts: ['show events that came again with other content', () => import('./verbs/conflicts.ts')],
-    import: ['store the events of files', () => import('./verbs/import.ts')],
+    import: ['store the events of files, each once', () => import('./verbs/import.ts')],
   },
   'Players:': {
     player: ['list, export or erase players', () => import('./verbs/player.ts')],
@@ -47,35 +50,44 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
     support: ['write one text file for the support', () => import('./verbs/support.ts')],
   },
   'For camera vendors:': {
-    openapi: ['print the OpenAPI document', () => import('./verbs/openapi.ts')],
+    openapi: ['print the OpenAPI document of POST /v1/events', () => import('./verbs/openapi.ts')],
     simulate: ["simulate a venue's cameras", () => import('./verbs/simulate.ts')],
     conformance: ['test the camera that sends to it', () => import('./verbs/conformance.ts')],
   },
 };
 
+/** Behind the list of commands, in the place of options that all of them take. */
+const EVERY_COMMAND = '\n"courtd help COMMAND" shows its options, "courtd --version" the version.';
+
+/** Choices are shown up to this length; the error about a wrong one lists all. */
+const CHOICES_CHARS = 30;
+
 const notLoaded = new WeakMap<Command, Verb[1]>();
 
-/** @returns the program `courtd` with the name and the summary of each verb; `loadVerbs` defines them. */
+/** @returns the program `courtd` with the name and the description of each verb; `loadVerbs` defines them. */
 export function makeProgram(): Command {
+  const data = option('--data <dir>', 'the data directory')
+    .default(new DataDirectory('/var/lib/courtd'))
+    .argParser((text) => new DataDirectory(notEmpty(text)));
   const program: Command = new Command('courtd')
-    .description('The box in a sports venue that court cameras send their events to.')
+    .usage('<command> [options]')
     .version(courtdVersion())
-    .addOption(
-      option('--data <dir>', 'the data directory')
-        .default(new DataDirectory('/var/lib/courtd'))
-        .argParser((text) => new DataDirectory(notEmpty(text))),
-    )
+    .addOption(data)
+    .addHelpText('after', EVERY_COMMAND)
+    // A screen has 24 lines: no command lists --help, which has brought the reader here.
     .configureHelp({
-      showGlobalOptions: true,
-      // Not those of a verb between: `rejections show` has no --last.
-      visibleGlobalOptions: (command) =>
-        command === program ? [] : program.options.filter(({ long }) => long === '--data'),
+      visibleCommands: ({ commands }) => [...commands],
+      subcommandTerm: (command) => command.name(),
+      visibleOptions: ({ parent, options, commands }) =>
+        parent === null || (commands.length > 0 && options.length === 0) ? [] : [...options, data],
       // The variable has the name of the option.
-      optionDescription: ({ description, defaultValueDescription, defaultValue, argChoices }) => {
+      optionDescription: ({ description, defaultValueDescription, defaultValue, argChoices = [] }) => {
         const usual = defaultValueDescription ?? defaultValue;
-        const notes = [argChoices?.join(', '), usual === undefined ? '' : `default: ${usual}`].filter(
-          Boolean,
-        );
+        const choices = argChoices.join(', ');
+        const notes = [
+          ...(choices === '' || choices.length > CHOICES_CHARS ? [] : [choices]),
+          ...(usual === undefined ? [] : [`default: ${usual}`]),
+        ];
         return notes.length === 0 ? description : `${description} (${notes.join('; ')})`;
       },
     })
@@ -98,12 +110,14 @@ export function makeProgram(): Command {
     .helpCommand('help [command]', 'show the help of a command')
     .exitOverride()
     // To every command that writes a file, `-o -` is what it is without -o: standard output.
-    .hook('preAction', (_program, command) => {
+    .hook('preAction', (program, command) => {
       if (command.getOptionValue('output') === '-') command.setOptionValue('output', undefined);
+      const isGiven = program.getOptionValueSource('data') === 'cli';
+      hints.data = isGiven ? `${program.getOptionValue('data')}` : undefined;
     });
   for (const [group, verbs] of Object.entries(VERBS)) {
-    for (const [name, [summary, load]] of Object.entries(verbs)) {
-      const command = program.command(name).helpGroup(group).summary(summary).description(summary);
+    for (const [name, [description, load]] of Object.entries(verbs)) {
+      const command = program.command(name).helpGroup(group).description(description);
       notLoaded.set(command, load);
     }
   }
@@ -137,7 +151,11 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
   try {
     // Every argument that may be the verb, also that of `help`.
     await loadVerbs(program, args);
-    await program.parseAsync(args, { from: 'user' });
+    const [first, named] = args;
+    const isKnown = named === undefined || program.commands.some((command) => command.name() === named);
+    // commander answers `help` for an unknown command with the list alone; the command itself is reported.
+    const asked = first === 'help' && !isKnown ? args.slice(1) : args;
+    await program.parseAsync(asked, { from: 'user' });
   } catch (error) {
     process.exitCode = report(error);
     if (process.exitCode === 2 && process.env.NOTIFY_SOCKET) {

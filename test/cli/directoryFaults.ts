@@ -67,7 +67,8 @@ const FAULTS: Fault[] = [
     name: 'a data directory that is missing',
     make: (folder) => path.join(folder, 'none'),
     commands: READERS,
-    sentence: /There is no courtd database in .*none: .*"courtd serve" or "courtd token rotate" makes one/,
+    sentence:
+      /There is no courtd database in .*none: .*"courtd serve --data .*"courtd token rotate --data .* makes one/,
   },
   {
     name: 'a data directory in a folder that is missing too',
@@ -100,7 +101,7 @@ const FAULTS: Fault[] = [
     name: 'an empty file',
     make: (folder) => withFile(folder, ''),
     commands: READERS,
-    sentence: /courtd\.db is not set up yet: start "courtd serve" once/,
+    sentence: /courtd\.db is not set up yet: start "courtd serve .*" once/,
   },
   {
     name: 'a text file',

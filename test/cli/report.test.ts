@@ -221,7 +221,7 @@ t.test(
     t.match(none, {
       status: 1,
       stdout: '',
-      stderr: 'There is no session "match-18": "courtd session list" shows them.',
+      stderr: 'There is no session "match-18": "courtd session list',
     });
     t.match(wrong, { status: 2, stderr: 'Allowed choices are pickleball, badminton, tennis, padel, none.' });
   },

@@ -3,6 +3,7 @@ import { boxNameFault } from '../../base/boxName.ts';
 import { NAME_CODE_POINTS } from '../../base/limits.ts';
 import { type QuietHours, quietHoursOf } from '../../base/quietHours.ts';
 import { isName } from '../../protocol/event.ts';
+import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
 
 /** Parsers of options and arguments. Each error says what would be accepted. */
 
@@ -104,7 +105,16 @@ export function keep(flags: string, description: string): Option {
 }
 
 export function json(): Option {
-  return new Option('--json', 'print JSON on standard output, for programs');
+  return new Option('--json', 'print JSON, for programs');
+}
+
+/** The option of every command that can write a file, which appears when it is complete. */
+export function output(description = 'the file to write'): Option {
+  return new Option('-o, --output <file>', description).argParser(notEmpty);
+}
+
+export function ofType(): Option {
+  return new Option('--type <type>', 'only events of this type, such as BALL_HIT').choices(EVENT_TYPES);
 }
 
 export function runDir(description: string): Option {

@@ -5,8 +5,7 @@ import { parsePeriod } from './optionParsers.ts';
 
 /** Times as people type them: local time, unless they have an offset. */
 
-export const TIMES_HELP = `A time is 14:00 (today), 2026-03-14 (midnight), 2026-03-14T14:00, or any eot.
-Without an offset it is local time.`;
+export const TIMES_HELP = 'A time is 14:00 (today), 2026-03-14 or 2026-03-14T14:00 (local), or any eot.';
 
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const TIME_OF_DAY = /^\d\d:/;
@@ -29,21 +28,16 @@ export function parseTimeOrAge(text: string): number {
   }
 }
 
-/** Nanoseconds since 1970-01-01T00:00:00Z; the first inclusive, the second exclusive. */
-export interface Day {
-  readonly fromNs: bigint;
-  readonly toNs: bigint;
-}
-
-/** @returns a day in local time, from its midnight to the next. */
-export function parseDay(text: string): Day {
+/** @returns a day in local time, from its midnight to the next, in nanoseconds since 1970-01-01T00:00:00Z. */
+export function parseDay(text: string): { readonly since: bigint; readonly until: bigint } {
   if (!DATE.test(text)) throw new InvalidArgumentError('Give a day, such as 2026-03-14.');
-  const fromNs = localNs(`${text}T00:00`);
-  const [year = 0, month = 0, day = 0] = text.split('-').map(Number);
-  return { fromNs, toNs: BigInt(new Date(year, month - 1, day + 1).getTime()) * NS_PER_MS };
+  const since = localNs(`${text}T00:00`);
+  const next = new Date(Number(since / NS_PER_MS));
+  next.setHours(24, 0, 0, 0);
+  return { since, until: BigInt(next.getTime()) * NS_PER_MS };
 }
 
-/** Parses a time without an offset as UTC, which validates it, and then shifts it to the moment at which a local clock shows it. */
+/** Parses a time without an offset as UTC, which validates it, and then as the moment at which a local clock shows it. */
 function localNs(text: string): bigint {
   const ns = eotToNs(`${text}Z`);
   if (ns === undefined) {
@@ -53,15 +47,8 @@ function localNs(text: string): bigint {
         : 'Give a real time, such as 14:00, 2026-03-14, 2026-03-14T14:00 or 2026-03-14T14:00+01:00.',
     );
   }
-  const utc = new Date(Number(ns / NS_PER_MS));
-  const local = new Date(
-    utc.getUTCFullYear(),
-    utc.getUTCMonth(),
-    utc.getUTCDate(),
-    utc.getUTCHours(),
-    utc.getUTCMinutes(),
-    utc.getUTCSeconds(),
-    utc.getUTCMilliseconds(),
-  );
-  return ns + BigInt(local.getTime() - utc.getTime()) * NS_PER_MS;
+  const ms = ns / NS_PER_MS;
+  // Without its Z, JavaScript reads it as local time.
+  const localMs = Date.parse(new Date(Number(ms)).toISOString().slice(0, -1));
+  return ns + (BigInt(localMs) - ms) * NS_PER_MS;
 }

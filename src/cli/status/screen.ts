@@ -3,6 +3,7 @@ import { bytesFor, counted, shortAgo, shortSpan, span } from '../../base/units.t
 import { visible } from '../../base/visibleText.ts';
 import { isClockOff } from '../../health/sourceProblems.ts';
 import type { Status } from '../../health/status.ts';
+import { hints } from '../terminal/output.ts';
 import { type Canvas, cut, fit, padded, type Style, styled, wrap } from '../terminal/style.ts';
 
 type Source = Status['sources'][number];
@@ -36,7 +37,7 @@ function problemLines({ level, message, advice }: Status['problems'][number], ca
     wrap(visible(text), width).map((line, i) => `${i === 0 ? mark : '    '}${cut(line, width)}`);
   return [
     ...lines(message, level === 'fail' ? '!!  ' : ' !  ').map((line) => styled(line, level, canvas)),
-    ...lines(advice, ' -> '),
+    ...lines(hints.complete(advice), ' -> '),
   ];
 }
 

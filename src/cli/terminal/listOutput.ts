@@ -1,20 +1,30 @@
+import { visible } from '../../base/visibleText.ts';
 import { type Cells, stdoutSink, tableLine } from './output.ts';
+import { cut } from './style.ts';
+
 /**
  * Prints a list as it is read, because it may have a million lines: a JSON array, `[]` for none, or a table. The first lines set the
  * widths of its columns; a longer name further down shifts its own line.
  * @param batches lists of lines, none of them empty.
+ * @param long the column of the table whose texts are cut: an id may be as long as a body.
  * @returns whether there was none.
  */
-export async function printList(batches: Iterable<readonly object[]>, isJson: boolean): Promise<boolean> {
+export async function printList<Line extends object>(
+  batches: Iterable<readonly Line[]>,
+  isJson: boolean,
+  long: { readonly column: keyof Line; readonly width: number },
+): Promise<boolean> {
   const { write } = stdoutSink();
   let isEmpty = true;
   let line: ((cells: Cells) => string) | undefined;
+  const cellOf = ([name, value]: [string, string | number | null]) =>
+    name === long.column ? cut(visible(`${value}`), long.width) : (value ?? '-');
   for (const batch of batches) {
     if (isJson) {
       const texts = batch.map((entry) => `\n  ${JSON.stringify(entry)}`);
       await write(`${isEmpty ? '[' : ','}${texts.join()}`);
     } else {
-      const rows = batch.map((entry): Cells => Object.values(entry).map((cell) => cell ?? '-'));
+      const rows = batch.map((entry): Cells => Object.entries(entry).map(cellOf));
       const headings = line === undefined ? [Object.keys(batch[0]!)] : [];
       line ??= tableLine([...headings, ...rows]);
       await write([...headings, ...rows].map((row) => `${line?.(row)}\n`).join(''));

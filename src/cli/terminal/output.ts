@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
 import type { Sink } from '../../base/sink.ts';
-import { visible, visibleLines } from '../../base/visibleText.ts';
+import { shellWord, visible, visibleLines } from '../../base/visibleText.ts';
 import { canvasOf, lengthOf, padded, visibleStyled } from './style.ts';
 
 /**
@@ -10,6 +10,21 @@ import { canvasOf, lengthOf, padded, visibleStyled } from './style.ts';
  * writes to them, so that no name, sentence or answer reaches a terminal unescaped, wherever it comes from: a camera, a database
  * that was restored, or whoever answers at control.sock. Words for people are always escaped; data only on a terminal.
  */
+
+/** A command that a sentence names, of those that take `--data`, and not a process that runs. */
+const NAMED =
+  /(?<!Another )"((?:sudo )?courtd (?!help|fleet|openapi|simulate|conformance|[^"]*--help)[^"]+)"/g;
+
+/** What commands that sentences name have at their end: the data directory, if the reader has given one. */
+export const hints = {
+  data: undefined as string | undefined,
+
+  complete(text: string): string {
+    const { data } = hints;
+    if (data === undefined) return text;
+    return text.replace(NAMED, (_, command) => `"${command} --data ${shellWord(data)}"`);
+  },
+};
 
 export interface JsonOption {
   readonly json?: boolean;
@@ -21,6 +36,7 @@ export function printJson(value: unknown): void {
 
 /** Prints data unchanged, except that a terminal does not receive control characters. */
 export function printData(data: string | Uint8Array): void {
+  progress.clear();
   process.stdout.write(typeof data === 'string' ? forStdout(data) : data);
 }
 
@@ -36,6 +52,7 @@ export function stdoutSink(): Sink {
 
 /** Prints words for people on standard output, in the colours that `styled` gave them. */
 export function printText(text: string): void {
+  progress.clear();
   process.stdout.write(visibleStyled(text, canvasOf(process.stdout)));
 }
 
@@ -56,7 +73,8 @@ export function printNow(text: string): void {
 
 /** Prints a message, on standard error. */
 export function say(sentence: string): void {
-  process.stderr.write(`${visibleLines(sentence)}\n`);
+  progress.clear();
+  process.stderr.write(`${visibleLines(hints.complete(sentence))}\n`);
 }
 
 /** A reader may close standard output at any time (`| head`): that is no failure. A closed standard error stops no work. */
@@ -96,43 +114,39 @@ export function printTable(headings: Cells, rows: readonly Cells[]): void {
   printText(`${all.map(tableLine(all)).join('\n')}\n`);
 }
 
-/** Prints one label and its value a line. */
-export function printPairs(pairs: readonly (readonly [label: string, value: string])[]): void {
+/** @returns one label and its value a line. */
+export function pairsText(pairs: readonly (readonly [label: string, value: string])[]): string {
   const width = Math.max(...pairs.map(([label]) => label.length));
-  printText(pairs.map(([label, value]) => `  ${label.padEnd(width)}  ${visible(value)}\n`).join(''));
+  return pairs.map(([label, value]) => `  ${label.padEnd(width)}  ${visible(value)}\n`).join('');
 }
 
-/** The progress of long work, on standard error if that is a terminal. */
-export class Progress {
-  readonly #isShown = process.stderr.isTTY === true;
-  #shownAt = performance.now();
-  #wasShown = false;
+/** The progress of long work: one line on standard error, if that is a terminal, until something else is printed. */
+export const progress = {
+  shownAt: performance.now(),
+  isShown: false,
 
   /** Shows `text` at most twice a second, and nothing for short work. */
   show(text: () => string): void {
-    if (!this.#isShown || performance.now() - this.#shownAt < 500) return;
-    this.#shownAt = performance.now();
-    this.#wasShown = true;
+    if (process.stderr.isTTY !== true || performance.now() - progress.shownAt < 500) return;
+    progress.shownAt = performance.now();
+    progress.isShown = true;
     process.stderr.write(`\r${CLEAR_LINE}${visible(text())}`);
-  }
+  },
 
   clear(): void {
-    if (this.#wasShown) process.stderr.write(`\r${CLEAR_LINE}`);
-  }
+    if (progress.isShown) process.stderr.write(`\r${CLEAR_LINE}`);
+    progress.isShown = false;
+  },
 
-  /** Prints a message in its place. */
-  say(sentence: string): void {
-    this.clear();
-    say(sentence);
-  }
-}
+  say,
+};
 
 /** @returns what shows how far the daemon is with its work, and says once that it waits for a program that reads. */
-export function workTeller(progress: Progress): (doing: string, count: number) => void {
+export function workTeller(): (doing: string, count: number) => void {
   let hasSaid = false;
   return (doing, count) => {
     if (doing !== 'reader') return progress.show(() => `${doing}: ${count}`);
-    if (!hasSaid) progress.say('Waiting for another program that reads the database.');
+    if (!hasSaid) say('Waiting for another program that reads the database.');
     hasSaid = true;
   };
 }

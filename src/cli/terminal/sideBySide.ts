@@ -17,23 +17,20 @@ export function sideBySide(stored: string, other: string): string[] {
   return all.map(tableLine(all));
 }
 
-/** @returns the members of an event and those of its payload, each as JSON text. */
-function fieldsOf(event: string): Map<string, string> {
-  const fields = new Map<string, string>();
-  const add = (prefix: string, value: object) => {
-    for (const [name, member] of Object.entries(value)) {
-      if (prefix === '' && name === 'payload') add('payload.', member);
-      else fields.set(`${prefix}${name}`, JSON.stringify(member));
-    }
-  };
-  add('', exactly(event));
-  return fields;
-}
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 
 /** JSON.parse would round long numbers. */
-function exactly(text: string): object {
-  const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
-  const keep = (_name: string, value: unknown, context?: { readonly source?: string }) =>
-    typeof value === 'number' && context?.source !== undefined ? rawJSON(context.source) : value;
-  return JSON.parse(text, keep as (name: string, value: unknown) => unknown);
+function exactly(_name: string, value: unknown, context?: { readonly source?: string }): unknown {
+  return typeof value === 'number' && context?.source !== undefined ? rawJSON(context.source) : value;
+}
+
+/** @returns the members of an event and those of its payload, each as JSON text. */
+function fieldsOf(event: string): Map<string, string> {
+  const { payload = {}, ...members } = JSON.parse(
+    event,
+    exactly as (name: string, value: unknown) => unknown,
+  );
+  const inner = Object.entries(payload).map(([name, member]) => [`payload.${name}`, member] as const);
+  const all = [...Object.entries(members), ...inner];
+  return new Map(all.map(([name, member]) => [name, JSON.stringify(member)]));
 }

@@ -25,11 +25,10 @@ const LOOK_MS = 60_000;
 
 export function define(command: Command): void {
   command
-    .description('send a message whenever the problems of this box change')
     .addOption(runDir('the directory that the daemon writes status.json to'))
     .option('--test', 'send one message without problems, and exit')
     .addHelpText('after', HELP)
-    .action((options) => alert(options));
+    .action(alert);
 }
 
 interface AlertOptions {
@@ -39,27 +38,20 @@ interface AlertOptions {
 
 /** `courtd alert`: until a signal ends it. With `--test` the exit status is 1 if the message was not accepted. */
 async function alert({ runDir, test }: AlertOptions): Promise<void> {
-  const {
-    COURTD_ALERT_URL,
-    COURTD_ALERT_COMMAND,
-    COURTD_PING_URL,
-    COURTD_SHIP_BOX,
-    COURTD_QUIET,
-    STATE_DIRECTORY,
-  } = process.env;
+  const { env } = process;
   if (runDir === undefined) {
     throw new UsageError(
       'The directory of status.json is not set. Set COURTD_RUN_DIR or --run-dir, for the daemon too.',
     );
   }
   const watch = new Alert({
-    box: COURTD_SHIP_BOX ?? os.hostname(),
+    box: env.COURTD_SHIP_BOX ?? os.hostname(),
     runDir,
-    url: COURTD_ALERT_URL,
-    command: COURTD_ALERT_COMMAND,
-    ping: COURTD_PING_URL,
-    quiet: quietHoursOf(COURTD_QUIET ?? ''),
-    stateFile: STATE_DIRECTORY && path.join(STATE_DIRECTORY, 'sent.json'),
+    url: env.COURTD_ALERT_URL,
+    command: env.COURTD_ALERT_COMMAND,
+    ping: env.COURTD_PING_URL,
+    quiet: quietHoursOf(env.COURTD_QUIET ?? ''),
+    stateFile: env.STATE_DIRECTORY && path.join(env.STATE_DIRECTORY, 'sent.json'),
     log: (sentence) => say(`courtd: ${sentence}`),
   });
   if (test) {

@@ -4,63 +4,53 @@ import type { Command } from 'commander';
 import { BACKUPS_KEPT, BACKUPS_KEPT_MAX } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { bytesFor, counted, isoTime } from '../../base/units.ts';
+import { yieldToIngest } from '../../base/yieldToIngest.ts';
+import { readCopyReport, writeCopyReport } from '../../fleet/report/copyReport.ts';
+import { runDirectory } from '../../fleet/report/reportFile.ts';
+import { CopyFollower, ForeignCopy } from '../../store/backup/follow.ts';
+import { makeBackup } from '../../store/backup/makeBackup.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import { integer, json, notEmpty } from '../options/optionParsers.ts';
-import { type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
+import { type JsonOption, printJson, progress, say } from '../terminal/output.ts';
+
+const HELP = `
+A directory keeps the newest backups. --follow keeps courtd.db there current.
+
+Examples:
+  sudo courtd backup /mnt/usb/
+  sudo courtd backup before-the-final.db
+  sudo courtd backup /media/copy/ --follow`;
 
 export function define(command: Command): void {
+  const keep = integer(1, BACKUPS_KEPT_MAX);
   command
-    .description('copy the database, as it is at one moment, while the daemon takes events')
-    .argument(
-      '<place>',
-      'a directory, which keeps the newest backups, or a new file that ends in .db',
-      notEmpty,
-    )
-    .option(
-      '--keep <number>',
-      'how many backups the directory keeps',
-      integer(1, BACKUPS_KEPT_MAX),
-      BACKUPS_KEPT,
-    )
-    .option('--follow', 'keep a copy current in that directory: courtd.db there, for "courtd restore"')
+    .argument('<place>', 'a directory, or a new file that ends in .db', notEmpty)
+    .option('--keep <number>', 'how many backups the directory keeps', keep, BACKUPS_KEPT)
+    .option('--follow', 'keep a copy current, which "courtd restore" takes')
     .addOption(json())
-    .addHelpText(
-      'after',
-      '\nExamples:\n  sudo courtd backup /mnt/usb/\n  sudo courtd backup before-the-final.db\n  sudo courtd backup /media/copy/ --follow',
-    )
-    .action((place, _options, command) => {
-      const options: BackupOptions = command.optsWithGlobals();
-      return options.follow ? follow(place, options) : backup(place, options);
+    .addHelpText('after', HELP)
+    .action((place, { follow, json }, command) => {
+      if (follow && (json || command.getOptionValueSource('keep') === 'cli'))
+        command.error('error: --follow keeps one copy, without --keep and --json.', { exitCode: 2 });
+      yieldToIngest();
+      return follow ? followTo(place, command.optsWithGlobals()) : backup(place, command.optsWithGlobals());
     });
 }
 
 interface BackupOptions extends DataOption, JsonOption {
   readonly keep: number;
-  readonly follow?: boolean;
 }
 
 async function backup(place: string, { data, keep, json }: BackupOptions): Promise<void> {
-  const { yieldToIngest } = await import('../../base/yieldToIngest.ts');
-  yieldToIngest();
-  const { makeBackup } = await import('../../store/backup/makeBackup.ts');
   const startedAt = performance.now();
-  const progress = new Progress();
   const made = await makeBackup(data, place, keep, (bytes) =>
     progress.show(() => `${bytesFor(bytes)} copied`),
-  ).finally(() => progress.clear());
+  );
   const { file, bytes, events, sessions, newestMs, removed, damage } = made;
   const seconds = Math.round(performance.now() - startedAt) / 1000;
   if (json) {
     const newest_received_at = isoTime(newestMs);
-    printJson({
-      path: path.resolve(file),
-      bytes,
-      events,
-      sessions,
-      newest_received_at,
-      seconds,
-      removed,
-    });
+    printJson({ path: path.resolve(file), bytes, events, sessions, newest_received_at, seconds, removed });
   } else {
     const what = `${bytesFor(bytes)}, ${counted(events, 'event')}, in ${seconds.toFixed(1)} s`;
     say(`Backup written to ${file}: ${what}.`);
@@ -76,12 +66,7 @@ async function backup(place: string, { data, keep, json }: BackupOptions): Promi
 const FOLLOW_MS = 2_000;
 
 /** Until a signal ends it, anywhere: the copy is a database. @throws {ForeignCopy} */
-async function follow(place: string, { data }: DataOption): Promise<void> {
-  const { yieldToIngest } = await import('../../base/yieldToIngest.ts');
-  yieldToIngest();
-  const { CopyFollower, ForeignCopy } = await import('../../store/backup/follow.ts');
-  const { runDirectory } = await import('../../fleet/report/reportFile.ts');
-  const { readCopyReport, writeCopyReport } = await import('../../fleet/report/copyReport.ts');
+async function followTo(place: string, { data }: DataOption): Promise<void> {
   const directory = path.resolve(place);
   if (directory === path.resolve(data.path))
     throw new OperatorError(`${place} has the database itself. Name a directory on another disk.`);
@@ -91,18 +76,21 @@ async function follow(place: string, { data }: DataOption): Promise<void> {
     before?.place === directory ? before : { epoch: null, seq: null, last_at: null };
   let report = { place: directory, epoch, seq, last_at, error: null as string | null };
   let told: string | null = '';
-  const tell = (changes: Partial<typeof report>, isEnd = true) => {
+  const note = (changes: Partial<typeof report>) => {
     report = { ...report, ...changes };
     writeCopyReport(runDir, report);
-    if (!isEnd || report.error === told) return;
+  };
+  const tell = (changes: Partial<typeof report>) => {
+    note(changes);
+    if (report.error === told) return;
     told = report.error;
     say(`courtd: ${told ?? `The copy in ${directory} is current, up to seq ${report.seq}.`}`);
   };
-  tell({}, false);
+  note({});
   const follower = new CopyFollower(data, directory);
   for (;;) {
     try {
-      await follower.round((state) => tell({ ...state, error: null }, false));
+      await follower.round((state) => note({ ...state, error: null }));
       tell({ last_at: new Date().toISOString(), error: null });
     } catch (error) {
       if (!(error instanceof OperatorError)) throw error;

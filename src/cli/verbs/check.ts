@@ -10,7 +10,14 @@ import { noDatabase } from '../../store/open/openErrors.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import { VARIABLES, variableFault } from '../options/environmentVariables.ts';
 import { json } from '../options/optionParsers.ts';
-import { exitWhenPrinted, type JsonOption, Progress, printJson, printText } from '../terminal/output.ts';
+import {
+  exitWhenPrinted,
+  hints,
+  type JsonOption,
+  printJson,
+  printText,
+  progress,
+} from '../terminal/output.ts';
 import { canvasOf, styled, wrap } from '../terminal/style.ts';
 
 const HELP = `
@@ -23,8 +30,7 @@ Example:
 
 export function define(command: Command, loadAll: () => Promise<Command>): void {
   command
-    .description('find what is set up wrong, with what to do')
-    .option('--full', 'read the whole database as well: its integrity, every event, every key, every count')
+    .option('--full', 'read the whole database, too: every page, event, key and count')
     .addOption(json())
     .addHelpText('after', HELP)
     .action(async (_options, command) => check(command.optsWithGlobals(), await loadAll()));
@@ -47,7 +53,7 @@ async function check({ data, full, json }: CheckOptions, program: Command): Prom
   if (lacksDatabase(data)) throw noDatabase(data);
   const daemon = await askStatus(data).catch(() => undefined);
   const results = await runChecks(boxOf(data, variablesOf(program), daemon));
-  if (full) results.push(await checkDatabase(data, new Progress()));
+  if (full) results.push(await checkDatabase(data, progress));
   if (results.some(({ level }) => level === 'fail')) process.exitCode = 1;
   if (json) printJson(results);
   else printText(textOf(results));
@@ -59,15 +65,15 @@ const STYLES = { ok: 'good', warn: 'warn', fail: 'fail' } as const;
 /** @returns a line per check, as wide as the terminal, with its advice below. */
 function textOf(results: readonly CheckResult[]): string {
   const canvas = canvasOf(process.stdout);
-  const wrapped = (text: string, indent: string) =>
-    wrap(visible(text), (canvas.columns ?? Number.POSITIVE_INFINITY) - indent.length).map(
-      (line) => `${indent}${line}\n`,
-    );
+  const wrapped = (text: string, indent: number) =>
+    wrap(visible(text), (canvas.columns ?? Number.POSITIVE_INFINITY) - indent);
   const lines = results.flatMap(({ name, level, message, advice }) => [
-    `${styled(level, STYLES[level], canvas)}${wrapped(`${name}: ${message}`, '      ').join('').slice(level.length)}`,
-    ...(advice === '' ? [] : wrapped(advice, '        ')),
+    ...wrapped(`${name}: ${message}`, 6).map((line, i) =>
+      i === 0 ? `${styled(level.padEnd(6), STYLES[level], canvas)}${line}` : `      ${line}`,
+    ),
+    ...(advice === '' ? [] : wrapped(hints.complete(advice), 8).map((line) => `        ${line}`)),
   ]);
   const count = (wanted: CheckResult['level']) => results.filter(({ level }) => level === wanted).length;
   const sum = `${counted(results.length, 'check')}: ${count('ok')} ok, ${counted(count('warn'), 'warning')}, ${counted(count('fail'), 'failure')}.`;
-  return [...lines, ...wrapped(sum, '')].join('');
+  return [...lines, ...wrapped(sum, 0), ''].join('\n');
 }

@@ -20,8 +20,7 @@ Example:
 
 export function define(command: Command): void {
   command
-    .description('show events that came again with different content: the stored version and the latest')
-    .argument('[session]', 'only those of this session_id')
+    .argument('[session]')
     .addOption(json())
     .addHelpText('after', HELP)
     .action((session, _options, command) => conflicts(session, command.optsWithGlobals()));
@@ -54,27 +53,20 @@ async function conflicts(
 
 /** The events as text, because JSON.parse would round numbers that a double cannot hold. */
 function jsonOf({ stored, other, times, lastMs }: StoredConflict): string {
-  const { sessionId, eventId, revision, source } = stored;
-  const names = {
-    session_id: sessionId,
-    event_id: eventId,
-    revision,
-    source,
-    times,
-    last_at: isoTime(lastMs),
-  };
+  const { sessionId: session_id, eventId: event_id, revision, source } = stored;
+  const names = { session_id, event_id, revision, source, times, last_at: isoTime(lastMs) };
   return `${JSON.stringify(names).slice(0, -1)},"stored":${eventToJson(stored)},"other":${other}}`;
 }
 
 function textOf({ stored, other, times, lastMs }: StoredConflict): string {
   const { sessionId, eventId, revision, source, courtId } = stored;
   const often = times === 1 ? 'once' : `${times} times`;
-  const head = [
-    `${visible(eventId)} of ${visible(sessionId)}, revision ${revision}`,
-    `  from ${visible(source)} on ${visible(courtId)}; came again ${often} with different content, last at ${isoTime(lastMs)}`,
+  const lines = [
+    `${eventId} of ${sessionId}, revision ${revision}`,
+    `  from ${source} on ${courtId}; came again ${often} with different content, last at ${isoTime(lastMs)}`,
+    ...(other === null ? [TOO_LARGE] : sideBySide(eventToJson(stored), other)).map((line) => `  ${line}`),
   ];
-  const body = other === null ? [TOO_LARGE] : sideBySide(eventToJson(stored), other);
-  return `${[...head, ...body.map((line) => `  ${visible(line)}`)].join('\n')}\n\n`;
+  return `${lines.map(visible).join('\n')}\n\n`;
 }
 
 const TOO_LARGE = 'The latest version is too large to keep: more than 64 KiB.';

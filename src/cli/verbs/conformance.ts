@@ -6,7 +6,7 @@ import { abortOnSignal } from '../../base/signals.ts';
 import { listenFailure } from '../../host/listenFailure.ts';
 import { judge } from '../../vendor/conformance/judge.ts';
 import { TestBox } from '../../vendor/conformance/testBox.ts';
-import { integer, notEmpty } from '../options/optionParsers.ts';
+import { integer, notEmpty, output } from '../options/optionParsers.ts';
 import { printJson, printNow, say } from '../terminal/output.ts';
 
 const HELP = `
@@ -26,12 +26,11 @@ interface ConformanceOptions {
 
 export function define(command: Command): void {
   command
-    .description('run a box that injects faults, to test the camera that sends to it')
     .option('--host <address>', 'the address to listen on', notEmpty, '127.0.0.1')
     .option('--port <number>', 'the port; 0 picks one', integer(0, 65_535), PORT)
-    .option('-o, --output <file>', 'also write the verdict to a file', notEmpty)
+    .addOption(output('also write the verdict to a file'))
     .addHelpText('after', HELP)
-    .action((options) => conformance(options));
+    .action(conformance);
 }
 
 /** @throws {OperatorError} if it cannot listen, or the verdict cannot be written. */

@@ -7,14 +7,14 @@ import { Damage } from '../../store/read/damage.ts';
 import { findRevisions } from '../../store/read/eventRevisions.ts';
 import { sessionId as assertSession } from '../../store/read/sessions.ts';
 import { json } from '../options/optionParsers.ts';
-import { type JsonOption, printData, printPairs, printText } from '../terminal/output.ts';
+import { type JsonOption, pairsText, printData, printText } from '../terminal/output.ts';
 
 export function define(command: Command): void {
   command
     .command('show')
     .description('show every revision of one event')
-    .argument('<session>', 'the session_id')
-    .argument('<event>', 'the event_id')
+    .argument('<session>')
+    .argument('<event>')
     .addOption(json())
     .addHelpText('after', '\nExample:\n  courtd event show match-17 bounce-0042')
     .action((session, id, _options, command) => show(session, id, command.optsWithGlobals()));
@@ -47,19 +47,19 @@ async function show(sessionId: string, eventId: string, options: DataOption & Js
   for (const event of revisions) {
     const mark = event === current ? 'current' : 'replaced by a higher revision';
     printText(`revision ${event.revision} (${mark}${event.erased ? '; a player was erased from it' : ''})\n`);
-    printPairs([
+    const { source, confidence, schemaVersion, extra, conflictingCopies: copies } = event;
+    const pairs: [label: string, value: string][] = [
       ['eot', event.eot],
       ['type', event.type],
       ['court', event.courtId],
       ['venue', event.venueId],
-      ['source', `${event.source}, confidence ${event.confidence}, schema ${event.schemaVersion}`],
+      ['source', `${source}, confidence ${confidence}, schema ${schemaVersion}`],
       ['received', isoTime(event.receivedMs)],
       ['payload', event.payload],
-      ...(event.extra === null ? [] : [['extra', event.extra] as const]),
-      ...(event.conflictingCopies === 0
-        ? []
-        : [['conflicts', `resends with different content, ignored: ${event.conflictingCopies}`] as const]),
-    ]);
+    ];
+    if (extra !== null) pairs.push(['extra', extra]);
+    if (copies > 0) pairs.push(['conflicts', `resends with different content, ignored: ${copies}`]);
+    printText(pairsText(pairs));
   }
   damage.assertNone();
 }

@@ -1,17 +1,16 @@
 import { type Command, Option } from 'commander';
 import { fileSink } from '../../base/fileSink.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
 import { DICTIONARY, dictionaryEntries } from '../../session/export/columns.ts';
-import { BINARY_FORMATS } from '../../session/export/eventWriter.ts';
+import { BINARY_FORMATS, FORMATS } from '../../session/export/eventWriter.ts';
 import { exportMany } from '../../session/export/exportMany.ts';
 import { type ExportOptions, writeSession } from '../../session/export/writeSession.ts';
 import { withDatabase } from '../../store/open/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { summarizeSession } from '../../store/read/sessions.ts';
-import { notEmpty } from '../options/optionParsers.ts';
-import { type Day, parseDay, parseTime, TIMES_HELP } from '../options/times.ts';
-import { type JsonOption, Progress, printJson, printTable, say, stdoutSink } from '../terminal/output.ts';
+import { ofType, output } from '../options/optionParsers.ts';
+import { parseDay, parseTime, TIMES_HELP } from '../options/times.ts';
+import { type JsonOption, printJson, printTable, progress, say, stdoutSink } from '../terminal/output.ts';
 
 /** The most courts or types that a message lists. */
 const NAMES_LISTED = 10;
@@ -19,15 +18,12 @@ const NAMES_LISTED = 10;
 interface CommandOptions extends ExportOptions, JsonOption {
   readonly since?: bigint;
   readonly until?: bigint;
-  readonly day?: Day;
+  readonly day?: ReturnType<typeof parseDay>;
   readonly output?: string;
   readonly describe?: boolean;
 }
 
 const HELP = `
-A spreadsheet may read cells of a CSV as formulas or numbers. For Excel use
-xlsx: it has one row per bounce, hit and speed, and counts positions by player.
-
 ${TIMES_HELP}
 
 Examples:
@@ -36,27 +32,19 @@ Examples:
 
 export function define(command: Command): void {
   const time = (flags: string, description: string) => new Option(flags, description).argParser(parseTime);
+  const day = new Option('--day <date>', '--since and --until of a local day').argParser(parseDay);
   command
-    .description('export one session in order of eot, or every session that received events in some time')
-    .argument('[session]', 'the session_id')
-    .addOption(
-      new Option('--format <format>', 'how to write them')
-        .choices(['csv', 'ndjson', 'xlsx', 'parquet'])
-        .default('csv'),
-    )
+    .argument('[session]')
+    .addOption(new Option('--format <format>', 'how').choices(FORMATS).default('csv'))
     .option('--current', 'only the highest revision of each event')
-    .addOption(new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES))
+    .addOption(ofType())
     .option('--court <id>', 'only events of this court_id')
     .addOption(time('--from <time>', 'only events with this eot or a later one'))
     .addOption(time('--to <time>', 'only events with an earlier eot'))
     .addOption(time('--since <time>', 'each session that received events since then, whole'))
     .addOption(time('--until <time>', 'with --since: before this time'))
-    .addOption(
-      new Option('--day <date>', '--since and --until of a local day')
-        .argParser(parseDay)
-        .conflicts(['since', 'until']),
-    )
-    .option('-o, --output <file>', 'the file to write; with --since or --day a directory', notEmpty)
+    .addOption(day.conflicts(['since', 'until']))
+    .addOption(output('the file to write; with --since or --day a directory'))
     .option('--describe', 'only print the columns and their meaning')
     .option('--json', 'with --describe: print JSON')
     .addHelpText('after', HELP)
@@ -66,8 +54,8 @@ export function define(command: Command): void {
       if (misuse !== undefined) command.error(`error: ${misuse}`, { exitCode: 2 });
       if (options.describe === true) return describe(options);
       if (session !== undefined) return exportSession(session, options);
-      const { since = options.day!.fromNs, until = options.day?.toNs, output = '' } = options;
-      return exportMany({ ...options, since, until, output }, new Progress());
+      const { since = options.day!.since, until = options.day?.until, output = '' } = options;
+      return exportMany({ ...options, since, until, output }, progress);
     });
 }
 
@@ -91,19 +79,15 @@ function misuseOf(session: string | undefined, options: CommandOptions): string 
 }
 
 /** `courtd export SESSION` */
-async function exportSession(
-  name: string,
-  { output, ...options }: ExportOptions & { readonly output?: string },
-): Promise<void> {
+async function exportSession(name: string, { output, ...options }: CommandOptions): Promise<void> {
   const { format } = options;
   if (output === undefined && process.stdout.isTTY && BINARY_FORMATS.includes(format))
     throw new OperatorError(
       `A terminal cannot show ${format}. Name a file with -o, such as -o match.${format}.`,
     );
   const damage = new Damage();
-  const destination =
-    output === undefined ? { open: stdoutSink } : { file: output, open: () => fileSink(output) };
-  const events = await writeSession(name, options, damage, destination, new Progress());
+  const open = output === undefined ? stdoutSink : () => fileSink(output);
+  const events = await writeSession(name, options, damage, { file: output, open }, progress);
   damage.assertNone();
   if (events !== 0) return;
   // A court is easily misspelt, and a time given in the wrong time zone.

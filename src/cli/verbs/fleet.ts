@@ -1,53 +1,45 @@
 import { type Command, Option } from 'commander';
 import { shortAgo, shortSpan } from '../../base/units.ts';
-import { visible } from '../../base/visibleText.ts';
 import { type BoxRow, readBoxes } from '../../fleet/headquarters/boxes.ts';
 import { type FleetOptions, withHeadquarters } from '../../fleet/headquarters/connection.ts';
 import { createStreams } from '../../fleet/headquarters/init.ts';
 import { readEvents } from '../../fleet/headquarters/readEvents.ts';
 import { parseServers } from '../../fleet/nats/address.ts';
 import { integer, json, parseBox } from '../options/optionParsers.ts';
-import { type JsonOption, printJson, printText, say, stdoutSink, tableLine } from '../terminal/output.ts';
+import { type JsonOption, printJson, printTable, printText, say, stdoutSink } from '../terminal/output.ts';
+
+const HELP = `
+FLEET.md is the guide for headquarters.
+
+Examples:
+  courtd fleet init nats://hq-1:4222
+  courtd fleet status nats://hq-1:4222`;
 
 /** `courtd fleet`: for headquarters, which needs no box and no database. */
 export function define(fleet: Command): void {
-  fleet
-    .description('at headquarters: the log of every box, in NATS JetStream')
-    .addHelpText(
-      'after',
-      '\nFLEET.md is the guide for headquarters.\n\nExamples:\n  courtd fleet init nats://hq-1:4222\n  courtd fleet status nats://hq-1:4222',
-    );
-  const verb = (name: string, description: string, example: string) =>
-    fleet
+  fleet.addHelpText('after', HELP);
+  const verb = (name: string, description: string, example: string) => {
+    const file = (flags: string, what: string, variable: string) =>
+      new Option(flags, `${what} (${variable})`).env(variable);
+    return fleet
       .command(name)
       .description(description)
       .argument('<url>', 'nats://HOST:PORT or tls://HOST:PORT; several servers separated by commas')
-      .addHelpText('after', `\nExample:\n  courtd fleet ${name} ${example}`)
-      .addOption(
-        new Option('--creds <file>', 'a NATS credentials file (COURTD_FLEET_CREDS)').env(
-          'COURTD_FLEET_CREDS',
-        ),
-      )
-      .addOption(
-        new Option('--ca <file>', 'the CA certificates of the servers (COURTD_FLEET_CA)').env(
-          'COURTD_FLEET_CA',
-        ),
-      );
+      .addOption(file('--creds <file>', 'a NATS credentials file', 'COURTD_FLEET_CREDS'))
+      .addOption(file('--ca <file>', 'the CA certificates of the servers', 'COURTD_FLEET_CA'))
+      .addHelpText('after', `\nExample:\n  courtd fleet ${name} ${example}`);
+  };
   verb(
     'init',
     'create the stream and the bucket of a fleet, if they do not exist',
     'nats://hq-1:4222,nats://hq-2:4222,nats://hq-3:4222',
   ).action((url, _options, command) => init(url, command.optsWithGlobals()));
-  verb(
-    'status',
-    'show one line per box: its state, how far behind, when it was last seen',
-    'nats://hq-1:4222',
-  )
+  verb('status', 'show one line per box: its state, how far behind, when last seen', 'nats://hq-1:4222')
     .addOption(json())
     .action((url, _options, command) => status(url, command.optsWithGlobals()));
   verb(
     'tail',
-    'print and verify the events of every box, in the order of its log, one JSON object per line',
+    'print and verify the events of every box, in the order of its log, as JSON lines',
     'nats://hq-1:4222 --box venue-7 --after 123456',
   )
     .option('--box <name>', 'only the events of this box', parseBox)
@@ -71,25 +63,19 @@ async function init(url: string, options: FleetOptions): Promise<void> {
 async function status(url: string, { json, ...options }: FleetOptions & JsonOption): Promise<void> {
   const rows = await withHeadquarters(url, options, readBoxes);
   if (json) return printJson(rows);
-  const cells = rows.map((row) => cellsOf(row, Date.now()));
-  const toLine = tableLine([HEADINGS, ...cells]);
-  printText([HEADINGS, ...cells].map((row) => `${visible(toLine(row))}\n`).join(''));
+  printTable(
+    ['BOX', 'STATE', 'SHIPPED', 'NEWEST', 'BEHIND', 'SEEN'],
+    rows.map((row) => cellsOf(row, Date.now())),
+  );
 }
-
-const HEADINGS = ['BOX', 'STATE', 'SHIPPED', 'NEWEST', 'BEHIND', 'SEEN'];
 
 function cellsOf(row: BoxRow, nowMs: number): string[] {
   const { box, state, shipped_seq, newest_seq, behind_events, behind_s, last_seen_at } = row;
   const span = behind_events && behind_s !== null ? ` (${shortSpan(behind_s)})` : '';
-  const shown = (value: number | string | null) => `${value ?? '-'}`;
-  return [
-    box,
-    shown(state),
-    shown(shipped_seq),
-    shown(newest_seq),
-    `${shown(behind_events)}${span}`,
-    shortAgo(last_seen_at, nowMs),
-  ];
+  const [shipped, newest, behind] = [shipped_seq, newest_seq, behind_events].map(
+    (value) => `${value ?? '-'}`,
+  );
+  return [box, state ?? '-', shipped!, newest!, `${behind}${span}`, shortAgo(last_seen_at, nowMs)];
 }
 
 interface FleetTailOptions extends FleetOptions {

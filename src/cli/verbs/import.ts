@@ -12,7 +12,7 @@ import type { EventRules } from '../../protocol/validate.ts';
 import { type FileEvent, FileFault, readEvents, sentenceOf } from '../../session/import/eventFile.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import { json, notEmpty } from '../options/optionParsers.ts';
-import { type JsonOption, Progress, printJson, say } from '../terminal/output.ts';
+import { type JsonOption, printJson, progress, say } from '../terminal/output.ts';
 
 const HELP = `
 A line is one event, as a camera sends it, an export writes it, or "courtd tail
@@ -25,13 +25,9 @@ Examples:
   ssh old-box courtd export session-7 --format ndjson | courtd import -`;
 
 export function define(command: Command): void {
+  const toList = (file: string, files: string[] = []) => [...files, notEmpty(file)];
   command
-    .description('store the events of files through the running daemon, each once')
-    .argument(
-      '<file...>',
-      'NDJSON, plain or gzip; - is standard input',
-      (file: string, files: string[] = []) => [...files, notEmpty(file)],
-    )
+    .argument('<file...>', 'NDJSON, plain or gzip; - is standard input', toList)
     .option('--dry-run', 'check every line and store nothing')
     .addOption(json())
     .addHelpText('after', HELP)
@@ -42,17 +38,14 @@ interface ImportOptions extends DataOption, JsonOption {
   readonly dryRun?: boolean;
 }
 
-/** What became of a file, as `--json` prints it. The counts but `events` are null in a dry run. */
-interface ImportedFile {
+const COUNTS = ['events', 'accepted', 'duplicates', 'conflicts'] as const;
+type Counts = Record<(typeof COUNTS)[number], number>;
+
+/** What became of a file, as `--json` prints it, where the counts but `events` are null in a dry run. */
+interface ImportedFile extends Counts {
   readonly file: string;
-  events: number;
-  accepted: number | null;
-  duplicates: number | null;
-  conflicts: number | null;
   fault: { readonly line: number | null; readonly message: string } | null;
 }
-
-const COUNTS = ['events', 'accepted', 'duplicates', 'conflicts'] as const;
 
 /** How much is posted at a time: small enough to share a commit with cameras. */
 const BATCH = { events: 100, bytes: 256 * 1024 } as const;
@@ -69,21 +62,29 @@ async function importFiles(files: readonly string[], options: ImportOptions): Pr
   const imported: ImportedFile[] = [];
   try {
     for (const file of files) {
-      const none = dryRun ? null : 0;
-      const one = { file, events: 0, accepted: none, duplicates: none, conflicts: none, fault: null };
+      const one = { file, events: 0, accepted: 0, duplicates: 0, conflicts: 0, fault: null };
       imported.push(one);
       await (dryRun ? checkFile(one, rules) : importFile(one, rules, data));
     }
   } finally {
-    const [events, accepted, duplicates, conflicts] = COUNTS.map((count) =>
-      dryRun && count !== 'events' ? null : imported.reduce((sum, one) => sum + (one[count] ?? 0), 0),
-    );
-    const of = `${counted(events!, 'event')} of ${counted(imported.length, 'file')}`;
-    if (json) printJson({ dry_run: dryRun, events, accepted, duplicates, conflicts, files: imported });
-    else if (dryRun) say(`${of} can be imported. Nothing was stored.`);
-    else say(`${of}: ${accepted} accepted, ${counted(duplicates!, 'duplicate')}, ${conflicts} in conflict.`);
+    print(imported, dryRun, json);
   }
   if (imported.some(({ fault }) => fault !== null)) process.exitCode = 1;
+}
+
+function print(files: readonly ImportedFile[], dryRun: boolean, isJson: boolean): void {
+  const all: Counts = { events: 0, accepted: 0, duplicates: 0, conflicts: 0 };
+  for (const one of files) for (const name of COUNTS) all[name] += one[name];
+  const what = `${counted(all.events, 'event')} of ${counted(files.length, 'file')}`;
+  if (isJson) {
+    const none = dryRun ? { accepted: null, duplicates: null, conflicts: null } : {};
+    const shown = files.map(({ fault, ...one }) => ({ ...one, ...none, fault }));
+    printJson({ dry_run: dryRun, ...all, ...none, files: shown });
+  } else if (dryRun) say(`${what} can be imported. Nothing was stored.`);
+  else
+    say(
+      `${what}: ${all.accepted} accepted, ${counted(all.duplicates, 'duplicate')}, ${all.conflicts} in conflict.`,
+    );
 }
 
 async function checkFile(one: ImportedFile, rules: EventRules): Promise<void> {
@@ -102,7 +103,6 @@ async function checkFile(one: ImportedFile, rules: EventRules): Promise<void> {
 
 /** Stores a file up to the batch with the first fault. */
 async function importFile(one: ImportedFile, rules: EventRules, data: DataDirectory): Promise<void> {
-  const progress = new Progress();
   let [batch, bytes, lastLine]: [FileEvent[], number, number] = [[], 0, 0];
   const flush = async () => {
     if (batch.length > 0) await post(one, data, batch);
@@ -120,12 +120,10 @@ async function importFile(one: ImportedFile, rules: EventRules, data: DataDirect
   } catch (error) {
     if (!(error instanceof FileFault)) throw error;
     tell(one, error);
+    const stored =
+      lastLine === 0 ? 'nothing of it is stored' : `the events up to line ${lastLine} are stored`;
     if (error.line !== null)
-      say(
-        `${one.file}: the events up to line ${lastLine} are stored. Correct the file and import it again: no event is stored twice.`,
-      );
-  } finally {
-    progress.clear();
+      say(`${one.file}: ${stored}. Correct the file and import it again: no event is stored twice.`);
   }
 }
 
@@ -145,9 +143,9 @@ async function post(one: ImportedFile, data: DataDirectory, batch: readonly File
     const { accepted, duplicates, code, error, ...problem } = membersOf(text);
     if (status === 202) {
       one.events += batch.length;
-      one.accepted! += Number(accepted);
-      one.duplicates! += Number(duplicates);
-      one.conflicts! += Number(headers['courtd-conflicts'] ?? 0);
+      one.accepted += Number(accepted);
+      one.duplicates += Number(duplicates);
+      one.conflicts += Number(headers['courtd-conflicts'] ?? 0);
       // Cameras get at least half of the time.
       return sleep(performance.now() - sentAt);
     }

@@ -14,10 +14,7 @@ Example:
   courtd metrics | grep courtd_requests_total`;
 
 export function define(command: Command): void {
-  command
-    .description('print the metrics of the daemon as Prometheus text')
-    .addHelpText('after', HELP)
-    .action((_options, command) => metrics(command.optsWithGlobals()));
+  command.addHelpText('after', HELP).action((_options, command) => metrics(command.optsWithGlobals()));
 }
 
 /** @throws {OperatorError} if no daemon runs, or it does not answer. */

@@ -2,15 +2,14 @@ import type { Command } from 'commander';
 import { fileSink } from '../../base/fileSink.ts';
 import { courtdVersion } from '../../base/version.ts';
 import { openapiDocument } from '../../vendor/openapi/document.ts';
-import { notEmpty } from '../options/optionParsers.ts';
+import { output } from '../options/optionParsers.ts';
 import { say, stdoutSink } from '../terminal/output.ts';
 
 export function define(command: Command): void {
   command
-    .description('print the OpenAPI 3.1 document of POST /v1/events, as JSON, for camera vendors')
-    .option('-o, --output <file>', 'write to a file; its name appears when it is complete', notEmpty)
+    .addOption(output())
     .addHelpText('after', '\nExample:\n  courtd openapi -o courtd.openapi.json')
-    .action((options) => openapi(options));
+    .action(openapi);
 }
 
 /** Needs no database; no server offers it. */

@@ -5,7 +5,6 @@ import type { Command } from 'commander';
 import { fileSink } from '../../base/fileSink.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { counted } from '../../base/units.ts';
-import { visible } from '../../base/visibleText.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { openWriter } from '../../session/export/openWriter.ts';
 import { writtenSentence } from '../../session/export/writeSession.ts';
@@ -13,15 +12,13 @@ import { isErasedName } from '../../store/erasure/ledger.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { type NamedEvent, PlayerCounts, PlayerEvents, readNamed } from '../../store/read/players.ts';
-import { json, notEmpty } from '../options/optionParsers.ts';
+import { json, notEmpty, output } from '../options/optionParsers.ts';
 import { parseTime, TIMES_HELP } from '../options/times.ts';
 import { printList } from '../terminal/listOutput.ts';
-import { type JsonOption, Progress, say, stdoutSink } from '../terminal/output.ts';
-import { cut } from '../terminal/style.ts';
+import { type JsonOption, progress, say, stdoutSink } from '../terminal/output.ts';
 import { erase } from './playerErase.ts';
 
 export function define(command: Command): void {
-  command.description('list, export or erase the players that events name in payload.player_id');
   command
     .command('list')
     .description('show every player, the one with the latest event first')
@@ -31,14 +28,14 @@ export function define(command: Command): void {
   command
     .command('export')
     .description('export all events that name a player, of all sessions, as NDJSON in order of eot')
-    .argument('<player>', 'the player_id')
-    .option('-o, --output <file>', 'the file to write, which appears when it is complete', notEmpty)
+    .argument('<player>')
+    .addOption(output())
     .addHelpText('after', '\nExample:\n  courtd player export player-7 -o player-7.ndjson')
     .action((player, _options, command) => exportPlayer(player, command.optsWithGlobals()));
   command
     .command('erase')
     .description('take a player out of every event, and print a receipt')
-    .argument('<player>', 'the player_id', notEmpty)
+    .argument('<player>', '', notEmpty)
     .option('--before <time>', 'only out of events that happened before it', parseTime)
     .option('--dry-run', 'only report what would be erased')
     .option('--yes', 'erase without asking')
@@ -47,6 +44,9 @@ export function define(command: Command): void {
     .action((player, _options, command) => erase(player, command.optsWithGlobals()));
 }
 
+/** Of a table; an id may be as long as a body. */
+const ID_COLUMNS = 40;
+
 async function list({ json: isJson = false, ...options }: DataOption & JsonOption): Promise<void> {
   const damage = new Damage();
   const isEmpty = await withDatabase(options, async (db) => {
@@ -54,20 +54,10 @@ async function list({ json: isJson = false, ...options }: DataOption & JsonOptio
     // The name that an erasure has put in the place of a player is no player.
     const isSomebody = ({ erased, player }: NamedEvent) => !(erased && isErasedName(player));
     await eachNamed(db, damage, (events) => counts.add(events.filter(isSomebody)));
-    return printList(isJson ? counts.players() : shown(counts.players()), isJson);
+    return printList(counts.players(), isJson, { column: 'player_id', width: ID_COLUMNS });
   });
   if (isEmpty && !isJson) say('No stored event names a player.');
   damage.assertNone();
-}
-
-/** Of a table; an id may be as long as a body. */
-const ID_COLUMNS = 40;
-
-function* shown<Line extends { readonly player_id: string }>(
-  batches: Iterable<readonly Line[]>,
-): Generator<Line[]> {
-  for (const batch of batches)
-    yield batch.map((line) => ({ ...line, player_id: cut(visible(line.player_id), ID_COLUMNS) }));
 }
 
 /** Finds the events of a player in the order of arrival, sorts them by eot, and reads them again in that order. */
@@ -79,10 +69,8 @@ async function exportPlayer(
   await withDatabase(options, async (db) => {
     const ms = Date.now();
     const found = new PlayerEvents(db);
-    const lastSeq = await eachNamed(db, damage, (events) => {
-      const own = events.filter((event) => event.player === player);
-      found.add(own);
-    });
+    const isOwn = (event: NamedEvent) => event.player === player;
+    const lastSeq = await eachNamed(db, damage, (events) => found.add(events.filter(isOwn)));
     if (found.count === 0) {
       // What was left out may have named this player.
       damage.assertNone();
@@ -92,14 +80,12 @@ async function exportPlayer(
     }
     const sink = output === undefined ? stdoutSink() : fileSink(output);
     const writer = await openWriter('', 'ndjson', sink);
-    const progress = new Progress();
     let written = 0;
     for (const events of found.read(player, damage)) {
       await writer.write(events);
       written += events.length;
       progress.show(() => `${written} of ${found.count} events written`);
     }
-    progress.clear();
     sink.commit();
     say(writtenSentence(counted(written, 'event'), { seq: lastSeq, ms }, sink, output));
   });
@@ -115,7 +101,6 @@ async function eachNamed(
   yieldToIngest();
   // By default the heap may grow far before V8 collects garbage.
   setFlagsFromString('--heap-growing-percent=50');
-  const progress = new Progress();
   let last = 0;
   for (const { events, upTo, lastSeq } of readNamed(db, damage)) {
     take(events);
@@ -123,6 +108,5 @@ async function eachNamed(
     progress.show(() => `${Math.floor((100 * upTo) / lastSeq)} % of the events read`);
     await setImmediate();
   }
-  progress.clear();
   return last;
 }

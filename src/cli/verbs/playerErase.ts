@@ -19,7 +19,7 @@ import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts'
 import { withRefused } from '../../store/refused/readRefused.ts';
 import { namedIn } from '../../store/refused/refusedRequests.ts';
 import { confirmed } from '../terminal/confirm.ts';
-import { type JsonOption, Progress, printJson, printText, workTeller } from '../terminal/output.ts';
+import { type JsonOption, printJson, printText, progress, workTeller } from '../terminal/output.ts';
 
 interface EraseOptions extends DataOption, JsonOption {
   /** Only events that happened before this, nanoseconds since 1970-01-01T00:00:00Z; absent: all. */
@@ -35,32 +35,26 @@ export async function erase(player: string, options: EraseOptions): Promise<void
   if (before !== undefined && before > BigInt(Date.now()) * NS_PER_MS)
     throw new UsageError(`--before ${isoOf(before)} is in the future. Give a time that has passed.`);
   if (!dryRun) await assertDaemonRuns(data);
-  const progress = new Progress();
   const told = (events: number) => progress.show(() => `${events} events read`);
   const found = await withDatabase(options, (db) => findPlayer(db, player, before, told));
-  progress.clear();
   const names = naming(player);
   const refused = async (by: Naming) => (await withRefused(data, (file) => namedIn(file, by)))?.length ?? 0;
-  const named = found.emptied + found.renamed + found.conflictCopies;
-  if (named === 0 && !found.wasErased && (await refused(names)) === 0)
+  const { emptied, renamed, sessions, conflictCopies, wasErased, mentioned } = found;
+  const named = emptied + renamed + conflictCopies;
+  if (named === 0 && !wasErased && (await refused(names)) === 0)
     throw new OperatorError(
       `No event names the player ${JSON.stringify(player)}. "courtd player list" shows those that are named.`,
     );
-  const receipt = { player, before, wasErased: found.wasErased, mentioned: found.mentioned };
   const places = await placesOf(data);
-  if (dryRun) {
-    const erased = { ...found, rejections: await refused(mayName(names)) };
-    return print({ ...receipt, dryRun, erased, places }, options);
-  }
+  const print = (erased: Erasure) =>
+    printReceipt({ player, before, dryRun, erased, wasErased, mentioned, places }, options.json);
+  if (dryRun) return print({ ...found, rejections: await refused(mayName(names)) });
   if (!options.yes) {
-    const what = `${counted(found.emptied + found.renamed, 'event')} of ${counted(found.sessions, 'session')} would lose the player ${JSON.stringify(player)}, which cannot be undone`;
+    const what = `${counted(emptied + renamed, 'event')} of ${counted(sessions, 'session')} would lose the player ${JSON.stringify(player)}, which cannot be undone`;
     await confirmed(what, 'Erase this player?', 'nothing was erased');
   }
   const request: EraseBody = { player, ...(before !== undefined && { before: String(before) }) };
-  const erased = await haveDone<Erasure>(data, ERASE_PATH, request, workTeller(progress)).finally(() =>
-    progress.clear(),
-  );
-  print({ ...receipt, dryRun, erased, places }, options);
+  print(await haveDone<Erasure>(data, ERASE_PATH, request, workTeller()));
 }
 
 /** Nanoseconds since 1970-01-01T00:00:00Z, to the millisecond. */
@@ -85,14 +79,16 @@ async function placesOf(data: DataDirectory): Promise<Place[]> {
   ]);
   const lastMs = lastBackupMs(data);
   if (backups.size === 0 && lastMs !== undefined) backups.add(`a backup of ${isoTime(lastMs)}`);
+  const copies = new Set([copyDir, readCopyReport(settings, data.path)?.place]);
   const report = readReport(runDirectory(settings, data.path));
-  const shown = url === undefined ? report?.url : shownUrl(url);
-  const shipped = settings.COURTD_SHIP_PLAYERS === 'pseudonym' || shown === undefined ? [] : [shown];
-  const copy = copyDir ?? readCopyReport(settings, data.path)?.place;
+  const shipped = url === undefined ? report?.url : shownUrl(url);
+  const isNamedThere = settings.COURTD_SHIP_PLAYERS !== 'pseudonym';
+  const all = (kind: Place['kind'], places: Iterable<string | undefined>) =>
+    [...places].flatMap((place) => (place === undefined ? [] : { kind, place }));
   return [
-    ...[...backups].map((place) => ({ kind: 'backup' as const, place })),
-    ...(copy === undefined ? [] : [{ kind: 'copy' as const, place: copy }]),
-    ...shipped.map((place) => ({ kind: 'headquarters' as const, place })),
+    ...all('backup', backups),
+    ...all('copy', copies),
+    ...all('headquarters', isNamedThere ? [shipped] : []),
   ];
 }
 
@@ -122,7 +118,7 @@ interface Receipt {
 }
 
 /** Prints the receipt, to be given to the player. */
-function print(receipt: Receipt, { json: isJson }: JsonOption): void {
+function printReceipt(receipt: Receipt, isJson = false): void {
   const { player, before, dryRun, erased, wasErased, mentioned, places } = receipt;
   const { emptied, renamed, sessions, conflictCopies, rejections } = erased;
   const at = new Date().toISOString();
@@ -146,10 +142,8 @@ function print(receipt: Receipt, { json: isJson }: JsonOption): void {
     `The content of ${counted(emptied, 'position or identity', 'positions and identities')} ${is} deleted; time, court and camera stay.`,
     `In ${counted(renamed, 'event')} the id ${is} replaced by another name, a different one in each session.`,
     `${counted(conflictCopies, 'conflict copy', 'conflict copies')} and ${counted(rejections, 'rejection')} that name this player or cannot be read ${are} deleted.`,
-    ...(wasErased ? ['This player was erased before; what that erasure did is not counted here.'] : []),
-    ...(mentioned > 0
-      ? [`${counted(mentioned, 'event')} with the id inside a longer text stay as they are.`]
-      : []),
+    wasErased && 'This player was erased before; what that erasure did is not counted here.',
+    mentioned > 0 && `${counted(mentioned, 'event')} with the id inside a longer text stay as they are.`,
     'Unused space of the database may hold old bytes until it is used again; a backup made from now on has none of them.',
     'Events of this player that are restored, imported or sent late are erased on arrival.',
     places.length === 0
@@ -157,5 +151,5 @@ function print(receipt: Receipt, { json: isJson }: JsonOption): void {
       : 'These places may still name this player; delete or erase there, too:',
     ...places.map(({ kind, place }) => `  ${kind}: ${place}`),
   ];
-  printText(`${sentences.join('\n')}\n`);
+  printText(`${sentences.filter(Boolean).join('\n')}\n`);
 }

@@ -1,25 +1,23 @@
 import type { Database } from 'better-sqlite3';
 import { type Command, Option } from 'commander';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
-import { UsageError } from '../../base/operatorError.ts';
 import { bytesFor, counted, isoTime } from '../../base/units.ts';
 import { assertDaemonRuns, haveDone } from '../../control/workClient.ts';
 import { PRUNE_PATH } from '../../control/workRoutes.ts';
 import { viewCopy } from '../../fleet/report/copyReport.ts';
 import { viewShip } from '../../fleet/ship/view.ts';
 import { serviceOf } from '../../host/serviceSettings.ts';
-import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
 import { withRefused } from '../../store/refused/readRefused.ts';
 import { isOfAll, type PruneSelection } from '../../store/retention/expiredEvents.ts';
 import { findOldRecords, type OldRecords } from '../../store/retention/oldRecords.ts';
 import { countExpired, type Pruned } from '../../store/retention/prune.ts';
-import { json } from '../options/optionParsers.ts';
+import { json, ofType } from '../options/optionParsers.ts';
 import { holdOf } from '../options/shipHold.ts';
 import { parseTimeOrAge } from '../options/times.ts';
 import { confirmed } from '../terminal/confirm.ts';
-import { type JsonOption, Progress, printJson, say, workTeller } from '../terminal/output.ts';
+import { type JsonOption, printJson, say, workTeller } from '../terminal/output.ts';
 
 const HELP = `
 Conflict copies, rejected requests and replaced databases of that age go, too;
@@ -31,26 +29,22 @@ Examples:
   sudo courtd prune --session match-17`;
 
 export function define(command: Command): void {
+  const age = new Option('--older-than <time>', 'received before it, or an age such as 90d ago');
+  const session = new Option('--session <id>', 'all events of this session, whatever their age');
   command
-    .description('delete old events, or a session; the daemon does it while it takes events')
-    .addOption(
-      new Option(
-        '--older-than <time>',
-        'received before it, or longer ago than an age such as 90d',
-      ).argParser(parseTimeOrAge),
-    )
-    .addOption(new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES))
-    .addOption(
-      new Option('--session <id>', 'all events of this session, whatever their age').conflicts([
-        'olderThan',
-        'type',
-      ]),
-    )
+    .addOption(age.argParser(parseTimeOrAge))
+    .addOption(ofType())
+    .addOption(session.conflicts(['olderThan', 'type']))
     .option('--dry-run', 'only report what would be deleted')
     .option('--yes', 'delete more than half of all events without asking')
     .addOption(json())
     .addHelpText('after', HELP)
-    .action((_options, command) => prune(command.optsWithGlobals()));
+    .action(async (_options, command: Command) => {
+      const options: PruneOptions = command.optsWithGlobals();
+      if (options.olderThan === undefined && options.session === undefined)
+        command.error('error: give --older-than with an age such as 90d, or --session.', { exitCode: 2 });
+      await prune(options);
+    });
 }
 
 interface PruneOptions extends DataOption, JsonOption {
@@ -63,35 +57,23 @@ interface PruneOptions extends DataOption, JsonOption {
 }
 
 async function prune(options: PruneOptions): Promise<void> {
+  const { data, olderThan, session, type, dryRun = false } = options;
   const nowMs = Date.now();
-  const { olderThan, session, type } = options;
-  if (olderThan === undefined && session === undefined)
-    throw new UsageError(
-      'What to delete is missing. Give --older-than with an age such as 90d, or --session.',
-    );
   const beforeMs = olderThan ?? nowMs;
-  if (!options.dryRun) await assertDaemonRuns(options.data);
+  if (!dryRun) await assertDaemonRuns(data);
   const only = { ...(type !== undefined && { type }), ...(session !== undefined && { session }) };
-  const { settings } = serviceOf(options.data);
-  const { which, counted: dry } = await withDatabase(options, async (db) => {
-    const which = { beforeMs, nowMs, ...only, ...holdIn(options.data, db, settings) };
-    if (!options.dryRun) {
-      if (!options.yes) await confirm(db, which);
-      return { which };
-    }
-    const refused = isOfAll(which) && (await withRefused(options.data, (file) => file.seqs(which).length));
-    const records = findOldRecords(db, which);
-    return { which, counted: { ...countExpired(db, which), bytes: 0, records, rejections: refused || 0 } };
+  const { settings } = serviceOf(data);
+  const { which, found } = await withDatabase(options, async (db) => {
+    const which = { beforeMs, nowMs, ...only, ...holdIn(data, db, settings) };
+    if (!dryRun && !options.yes) await confirm(db, which);
+    return { which, found: dryRun ? await findExpired(data, db, which) : undefined };
   });
-  const progress = new Progress();
-  const work = () =>
-    haveDone<Pruned & { rejections: number }>(options.data, PRUNE_PATH, which, workTeller(progress));
-  const done = dry ?? (await work().finally(() => progress.clear()));
+  const done = found ?? (await haveDone<Found>(data, PRUNE_PATH, which, workTeller()));
   const { events, sessions, bytes, held, records, rejections } = done;
   const databases = new Set(records.databases.map(({ database }) => database)).size;
   if (options.json) {
     return printJson({
-      dry_run: options.dryRun ?? false,
+      dry_run: dryRun,
       received_before: olderThan === undefined ? null : isoTime(olderThan),
       ...{ events, sessions, bytes, held, rejections },
       conflict_copies: records.conflictCopies,
@@ -102,11 +84,25 @@ async function prune(options: PruneOptions): Promise<void> {
   const when = session === undefined ? `received before ${isoTime(beforeMs)}` : 'of any age';
   if (held > 0)
     say(
-      `${counted(held, 'event')} stay until they are shipped or copied (COURTD_SHIP_HOLD): see "courtd status".`,
+      `Held back until shipped or copied (COURTD_SHIP_HOLD): ${counted(held, 'event')}. See "courtd status".`,
     );
   const more = recordsText(records, rejections, databases);
-  if (options.dryRun) return say(`${what}, ${when}, would be deleted.${more && ` So would ${more}.`}`);
-  say(`Deleted ${what}, ${when}; ${bytesFor(bytes)} are free again.${more && ` With them went ${more}.`}`);
+  if (dryRun) return say(`${what}, ${when}, would be deleted.${more && ` So would ${more}.`}`);
+  const freed = bytes === 0 ? '' : `; ${bytesFor(bytes)} are free again`;
+  say(`Deleted ${what}, ${when}${freed}.${more && ` With them went ${more}.`}`);
+}
+
+type Found = Pruned & { readonly rejections: number };
+
+/** @returns what a prune would delete. */
+async function findExpired(data: DataDirectory, db: Database, which: PruneSelection): Promise<Found> {
+  const refused = isOfAll(which) && (await withRefused(data, (file) => file.seqs(which).length));
+  return {
+    ...countExpired(db, which),
+    bytes: 0,
+    records: findOldRecords(db, which),
+    rejections: refused || 0,
+  };
 }
 
 /** @returns what else there is of that age; empty if there is nothing. */

@@ -11,12 +11,12 @@ import { readRecentKeys, storedLookup } from '../../store/read/storedKeys.ts';
 import { withRefused } from '../../store/refused/readRefused.ts';
 import type { RefusedFile, RefusedRequest } from '../../store/refused/refusedFile.ts';
 import { refusedLines, unpacked } from '../../store/refused/refusedLines.ts';
-import { integer, json, notEmpty, parsePeriod } from '../options/optionParsers.ts';
+import { integer, json, notEmpty, output, parsePeriod } from '../options/optionParsers.ts';
 import {
   type JsonOption,
+  pairsText,
   printData,
   printJson,
-  printPairs,
   printText,
   say,
   stdoutSink,
@@ -38,28 +38,28 @@ Examples:
 
 export function define(command: Command): void {
   command
-    .option('--last <n>', 'how many to show, the newest first', integer(1, Number.MAX_SAFE_INTEGER), LISTED)
+    .option('--last <n>', 'how many to show, the newest first', integer(1, 1_000_000), LISTED)
     .addOption(json())
     .addHelpText('after', "\nExample:\n  courtd rejections --last 1000 --json | jq -r '.[].error'")
     .action((_options, command) => list(command.optsWithGlobals()));
   command
     .command('show')
-    .description('show one rejected request, with its body as it came')
-    .argument('<id>', 'the id that "courtd rejections" shows: the request_id of the answer')
+    .description('show one rejected request, and print its body as it came')
+    .argument('<id>')
     .addOption(json())
-    .addHelpText('after', '\nExample:\n  courtd rejections show 8f1c2d3e-4b5a')
+    .addHelpText('after', '\nExample:\n  courtd rejections show 8f1c2d3e-4b5a > body.json')
     .action((id, _options, command) => show(id, command.optsWithGlobals()));
   command
     .command('export')
     .description('write the events of rejected requests that are not stored, with the faults of each')
-    .option('--source <name>', 'only of this source, or of this address if the source is not known', notEmpty)
-    .option('-o, --output <file>', 'the file to write, which appears when it is complete', notEmpty)
+    .option('--source <name>', 'only of this source, or of this address if that is not known', notEmpty)
+    .addOption(output())
     .addHelpText('after', EXPORT_HELP)
     .action((_options, command) => exportEvents(command.optsWithGlobals()));
   command
     .command('drop')
     .description('delete rejected requests, with their events')
-    .argument('[id...]', 'the ids that "courtd rejections" shows')
+    .argument('[id...]')
     .option('--older-than <age>', 'only those rejected longer ago: a number with s, m, h or d', parsePeriod)
     .option('--all', 'all of them')
     .addOption(json())
@@ -85,13 +85,13 @@ function read<Result>(data: DataOption, work: (file: RefusedFile) => Result): Pr
 }
 
 /** `courtd rejections`: the last rejected requests, newest first. */
-async function list(options: DataOption & JsonOption & { readonly last: number }): Promise<void> {
-  const found = ((await read(options, (file) => file.newest(options.last))) ?? []).map(reportOf);
-  if (options.json) return printJson(found);
+async function list({ last, json, ...options }: DataOption & JsonOption & { last: number }): Promise<void> {
+  const newest = ((await read(options, (file) => file.newest(last + 1))) ?? []).map(reportOf);
+  const found = newest.slice(0, last);
+  if (json) return printJson(found);
   if (found.length === 0) return say('No request was rejected.');
   printText(found.map(linesOf).join(''));
-  if (found.length === options.last)
-    say(`There may be more. "courtd rejections --last ${10 * options.last}" shows them.`);
+  if (newest.length > last) say(`There are more: "courtd rejections --last ${10 * last}".`);
 }
 
 /** Two lines, which fit a small screen: what and who, then why. */
@@ -117,13 +117,11 @@ async function show(id: string, options: DataOption & JsonOption): Promise<void>
     return printJson({ ...reportOf(found), body: text, body_base64 });
   }
   const size = body === null ? 'not kept' : counted(body.length, 'byte');
-  printPairs(
-    Object.entries({ ...reportOf(found), body: size }).map(([name, value]) => [name, String(value ?? '-')]),
-  );
+  const facts = Object.entries({ ...reportOf(found), body: size });
+  say(pairsText(facts.map(([name, value]) => [name, String(value ?? '-')])).trimEnd());
   if (body === null) return;
-  printData('\n');
-  printData(process.stdout.isTTY ? (text ?? body.toString('latin1')) : body);
-  printData('\n');
+  // A program that reads it gets nothing else.
+  printData(process.stdout.isTTY ? `${text ?? body.toString('latin1')}\n` : body);
 }
 
 function unknownId(id: string): OperatorError {

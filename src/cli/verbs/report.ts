@@ -1,23 +1,19 @@
 import { type Command, Option } from 'commander';
 import { fileSink } from '../../base/fileSink.ts';
-import type { CourtName } from '../../protocol/courtLines.ts';
+import { COURTS, type CourtName } from '../../protocol/courtLines.ts';
 import { reportOf } from '../../session/report/report.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { sessionId } from '../../store/read/sessions.ts';
-import { notEmpty } from '../options/optionParsers.ts';
-import { Progress, say, stdoutSink } from '../terminal/output.ts';
+import { output } from '../options/optionParsers.ts';
+import { progress, say, stdoutSink } from '../terminal/output.ts';
 
 export function define(command: Command): void {
+  const lines = new Option('--court-lines <court>', 'the lines that the maps show');
   command
-    .description('write a report of a session as one HTML page: players, shots, landings, speeds, rallies')
-    .argument('<session>', 'the session_id')
-    .addOption(
-      new Option('--court-lines <court>', 'the lines that the maps show')
-        .choices(['pickleball', 'badminton', 'tennis', 'padel', 'none'])
-        .default('pickleball'),
-    )
-    .option('-o, --output <file>', 'the HTML file to write, which appears when it is complete', notEmpty)
+    .argument('<session>')
+    .addOption(lines.choices(Object.keys(COURTS)).default('pickleball'))
+    .addOption(output('the HTML file to write'))
     .addHelpText('after', '\nExample:\n  courtd report match-17 --court-lines badminton -o match-17.html')
     .action((session, _options, command) => report(session, command.optsWithGlobals()));
 }
@@ -33,10 +29,8 @@ async function report(name: string, { output, courtLines, ...options }: ReportOp
     const id = sessionId(db, name);
     const sink = output === undefined ? stdoutSink() : fileSink(output);
     const damage = new Damage();
-    const progress = new Progress();
     const onRead = (events: number) => progress.show(() => `${events} events read`);
     const page = reportOf(db, id, courtLines, damage, onRead);
-    progress.clear();
     await sink.write(page);
     sink.commit();
     const note = sink.replaces ? '; the existing file was replaced' : '';

@@ -24,51 +24,33 @@ import {
 } from '../options/optionParsers.ts';
 
 const HELP = `
-Each option has a variable: --body-limit is COURTD_BODY_LIMIT. 0 is no limit.
-A size is such as 8MiB, an age 365d, hours 23:00-07:00 (local time). SIGHUP
-reads the certificate again.
-
-Example:
+Each option has a variable: --body-limit is COURTD_BODY_LIMIT.
   courtd serve --data ./data --host 127.0.0.1 --port 4001`;
 
 export function define(command: Command): void {
+  const number = (flags: string, description: string, usual: number, most: number) =>
+    option(flags, description).default(usual).argParser(integer(0, most));
+  const size = (flags: string, description: string, usual: number, shown: string, parse = parseSize) =>
+    option(flags, description).default(usual, shown).argParser(parse);
+  const body = sizeBetween(BODY_LIMIT_BYTES.least, BODY_LIMIT_BYTES.most);
   command
-    .description('run the daemon: it takes events, and logs JSON lines to standard output')
     .addOption(option('--host <address>', 'the address to listen on').default('0.0.0.0').argParser(notEmpty))
-    .addOption(option('--port <n>', 'the port; 0 picks one').default(PORT).argParser(integer(0, 65_535)))
+    .addOption(number('--port <n>', 'the port; 0 picks one', PORT, 65_535))
     .addOption(option('--venue <id>', 'accept only events of this venue_id').argParser(parseName))
-    .addOption(
-      option('--rate-limit <n>', 'requests/s of one address')
-        .default(RATE_PER_S)
-        .argParser(integer(0, RATE_LIMIT_MAX_PER_S)),
-    )
-    .addOption(
-      option('--connections-per-address <n>', 'connections of one address')
-        .default(CONNECTIONS_PER_ADDRESS)
-        .argParser(integer(0, CONNECTIONS)),
-    )
-    .addOption(
-      option('--body-limit <size>', 'the largest body')
-        .default(BODY_BYTES, '8MiB')
-        .argParser(sizeBetween(BODY_LIMIT_BYTES.least, BODY_LIMIT_BYTES.most)),
-    )
-    .addOption(
-      option('--min-free <size>', 'free space to warn below')
-        .default(MIN_FREE_BYTES, '1GiB')
-        .argParser(parseSize),
-    )
-    .addOption(keep('--keep <age>', 'how long events are kept'))
-    .addOption(keep('--keep-positions <age>', 'how long PLAYER_POSITION is kept'))
+    .addOption(number('--rate-limit <n>', 'requests/s of one address', RATE_PER_S, RATE_LIMIT_MAX_PER_S))
+    .addOption(number('--connections-per-address <n>', '0 is no limit', CONNECTIONS_PER_ADDRESS, CONNECTIONS))
+    .addOption(size('--body-limit <size>', 'the largest body', BODY_BYTES, '8MiB', body))
+    .addOption(size('--min-free <size>', 'free space to warn below', MIN_FREE_BYTES, '1GiB'))
+    .addOption(keep('--keep <age>', 'age at which events are deleted'))
+    .addOption(keep('--keep-positions <age>', 'the same for PLAYER_POSITION'))
     .addOption(
       option('--quiet <from-to>', 'hours in which silent cameras are no problem').argParser(parseQuietHours),
     )
+    .addOption(size('--refused-bytes <size>', 'space for rejected bodies', REFUSED_BYTES, '256MiB'))
     .addOption(
-      option('--refused-bytes <size>', 'space for rejected bodies')
-        .default(REFUSED_BYTES, '256MiB')
-        .argParser(parseSize),
+      option('--log-level <level>', 'debug, info, warn or error').choices(LOG_LEVELS).default('info'),
     )
-    .addOption(option('--log-level <level>', 'how much to log').choices(LOG_LEVELS).default('info'))
-    .addOption(option('--tls-cert <file>', 'serve TLS with this certificate').argParser(notEmpty))
+    .addOption(option('--tls-cert <file>', 'serve TLS; SIGHUP reads it again').argParser(notEmpty))
     .addOption(option('--tls-key <file>', 'the private key of the certificate').argParser(notEmpty))
     .addOption(runDir('where to write status.json, metrics.prom'))
     .addHelpText('after', HELP)

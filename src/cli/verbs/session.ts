@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { counted } from '../../base/units.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
-import { listSessions, type SessionLine, summarizeSession } from '../../store/read/sessions.ts';
+import { listSessions, summarizeSession } from '../../store/read/sessions.ts';
 import { integer, json } from '../options/optionParsers.ts';
 import { printList } from '../terminal/listOutput.ts';
-import { type JsonOption, printJson, printPairs, say } from '../terminal/output.ts';
-import { canvasOf, cut } from '../terminal/style.ts';
+import { type JsonOption, pairsText, printJson, printText, say } from '../terminal/output.ts';
+import { canvasOf } from '../terminal/style.ts';
 
 /** The columns that the rest of a line takes, and the fewest and the usual ones of an id. */
 const [REST, ID_LEAST, ID_USUAL] = [86, 24, 40];
@@ -22,7 +22,7 @@ export function define(command: Command): void {
   command
     .command('show')
     .description('show one session: events by type and court, revisions, duplicates, conflicts, lateness')
-    .argument('<session>', 'the session_id')
+    .argument('<session>')
     .addOption(json())
     .addHelpText('after', '\nExample:\n  courtd session show match-17')
     .action((name, _options, command) => show(name, command.optsWithGlobals()));
@@ -33,28 +33,23 @@ interface ListOptions extends DataOption, JsonOption {
 }
 
 async function list({ last, json: isJson = false, ...options }: ListOptions): Promise<void> {
-  const isEmpty = await withDatabase(options, (db) => {
-    const sessions = listSessions(db, last);
-    return printList(isJson ? sessions : cutIds(sessions), isJson);
-  });
-  if (isEmpty && !isJson) say('No event has been stored yet.');
-}
-
-/** An id may have 256 characters: a line for people fits the terminal. */
-function* cutIds(sessions: Iterable<readonly SessionLine[]>): Generator<SessionLine[]> {
   const { columns } = canvasOf(process.stdout);
   const width = columns === undefined ? ID_USUAL : Math.max(ID_LEAST, columns - REST);
-  for (const lines of sessions)
-    yield lines.map((line) => ({ ...line, session_id: cut(line.session_id, width) }));
+  const isEmpty = await withDatabase(options, (db) =>
+    printList(listSessions(db, last), isJson, { column: 'session_id', width }),
+  );
+  if (isEmpty && !isJson) say('No event has been stored yet.');
 }
 
 async function show(name: string, options: DataOption & JsonOption): Promise<void> {
   const damage = new Damage();
   const summary = await withDatabase(options, (db) => summarizeSession(db, name, damage));
-  if (options.json) {
-    printJson(summary);
-    return damage.assertNone();
-  }
+  if (options.json) printJson(summary);
+  else print(summary);
+  damage.assertNone();
+}
+
+function print(summary: ReturnType<typeof summarizeSession>): void {
   // If revisions are times, each event has its own: --json has them.
   const { by_type, by_court, by_revision: _, lateness, ...line } = summary;
   const counts = (byName: Readonly<Record<string, number>>) =>
@@ -62,21 +57,19 @@ async function show(name: string, options: DataOption & JsonOption): Promise<voi
       .map(([name, count]) => `${name} ${count}`)
       .join(', ');
   const { min_s, mean_s, max_s, future_events } = lateness;
-  printPairs([
-    ...Object.entries(line).map(
-      ([label, value]) => [label.replaceAll('_', ' '), String(value ?? '-')] as const,
-    ),
+  const future = `${counted(future_events, 'event')} received before ${future_events === 1 ? 'its' : 'their'} eot`;
+  const facts = Object.entries(line).map(
+    ([label, value]) => [label.replaceAll('_', ' '), String(value ?? '-')] as const,
+  );
+  const pairs = pairsText([
+    ...facts,
     ['by type', counts(by_type)],
     ['by court', counts(by_court)],
-    [
-      'lateness',
-      `min ${min_s} s, mean ${mean_s} s, max ${max_s} s; ${counted(future_events, 'event')} received before ${future_events === 1 ? 'its' : 'their'} eot`,
-    ],
+    ['lateness', `min ${min_s} s, mean ${mean_s} s, max ${max_s} s; ${future}`],
   ]);
-  if (summary.conflicts > 0) {
+  printText(pairs);
+  if (summary.conflicts > 0)
     say(
       `${counted(summary.conflicts, 'conflict')}: events sent again with different content; the first version is kept. A camera that corrects an event must raise its revision, and no two cameras may use the same event_id: a UUID is unique.`,
     );
-  }
-  damage.assertNone();
 }

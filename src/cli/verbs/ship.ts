@@ -6,7 +6,7 @@ import { knownUpTo, runDirectory } from '../../fleet/report/reportFile.ts';
 import { childFeed, socketFeed } from '../../fleet/ship/boxLog.ts';
 import { NatsLog } from '../../fleet/ship/natsLog.ts';
 import { readReport, type ShipReport } from '../../fleet/ship/report.ts';
-import { type ShipSettings, shipSettings } from '../../fleet/ship/settings.ts';
+import { shipSettings } from '../../fleet/ship/settings.ts';
 import { Shipper } from '../../fleet/ship/shipper.ts';
 import { beginEpoch, readEpochs } from '../../store/layout/epochs.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
@@ -21,14 +21,13 @@ The settings are variables, as in /etc/courtd/courtd.env:
   COURTD_SHIP_PLAYERS  as-sent, or pseudonym
   COURTD_SHIP_FEED     the socket of courtd-feed.socket
 
-What is shipped stays on this box as well. "courtd status" shows how far it is.
+"courtd status" shows how far it is.
 
 Example:
   COURTD_SHIP_URL=tls://hq.example COURTD_SHIP_BOX=venue-7 courtd ship --once`;
 
 export function define(command: Command): void {
   command
-    .description('send the events to headquarters, in the order of arrival, each once')
     .option('--once', 'end when all stored events have been shipped')
     .option('--new-epoch', 'begin a log of its own after this box was cloned, and end')
     .addHelpText('after', HELP)
@@ -47,19 +46,8 @@ const END_MS = 8_000;
 async function ship({ data, once = false, newEpoch = false }: ShipOptions): Promise<void> {
   if (newEpoch) return beginNewEpoch(data);
   yieldToIngest();
-  const settings = shipSettings(process.env);
+  const { url, creds, ca, box, feed } = shipSettings(process.env);
   const signal = abortOnSignal();
-  const report = await shipToNats(data, settings, once, signal);
-  if (report.state === 'fenced' || (once && report.state !== 'current')) process.exitCode = 1;
-}
-
-async function shipToNats(
-  data: DataOption['data'],
-  settings: ShipSettings,
-  once: boolean,
-  signal: AbortSignal,
-): Promise<ShipReport> {
-  const { url, creds, ca, box, feed } = settings;
   const connector = new Connector({ url, creds, ca });
   if (feed === undefined) {
     // Report a missing database once and here, not again and again from the process that ships.
@@ -71,7 +59,8 @@ async function shipToNats(
   const runDir = runDirectory(process.env, data.path);
   const headquarters = new NatsLog(connector, box, (sentence) => say(`courtd: ${sentence}`));
   const options = { box, url: connector.shown, once, runDir, signal, onChange: tell };
-  return new Shipper(openFeed, headquarters, options).run();
+  const { state } = await new Shipper(openFeed, headquarters, options).run();
+  if (state === 'fenced' || (once && state !== 'current')) process.exitCode = 1;
 }
 
 function tell({ state, url, error, shipped_seq }: ShipReport): void {

@@ -11,13 +11,9 @@ import { printText, say } from '../terminal/output.ts';
 const LENGTH_MAX_S = 24 * 86_400;
 
 const HELP = `
-Each court has three cameras, which see a match of pickleball: one for
-positions, 10 a second; one for hits and bounces, which it confirms a moment
-later; one for speeds. Some events come twice, late or out of order. One camera
-has a wrong clock and one falls silent after 45 s; --clean leaves these out.
-
-Every user of this machine can see a token on the command line (ps), and not
-one in COURTD_TOKEN.
+Each court has three cameras, which see a match of pickleball. One of all has a
+wrong clock and one falls silent after 45 s; --clean leaves these out. Everybody
+on this machine can see a token on the command line, and none in COURTD_TOKEN.
 
 Examples:
   COURTD_TOKEN=$(sudo courtd token rotate) courtd simulate
@@ -31,20 +27,16 @@ interface SimulateOptions extends Omit<RunOptions, 'token' | 'clean'> {
 }
 
 export function define(command: Command): void {
+  const box = `http://127.0.0.1:${PORT}`;
   command
-    .description("simulate a venue's cameras, to try out a box before any camera is mounted")
-    .addOption(
-      new Option('--url <url>', 'the box')
-        .default(new URL(`http://127.0.0.1:${PORT}`), `http://127.0.0.1:${PORT}`)
-        .argParser(parseBox),
-    )
-    .addOption(option('--token <token>', "the box's token").argParser(notEmpty))
-    .option('--courts <n>', 'courts, each with three cameras', integer(1, 100), 2)
-    .option('--seed <n>', 'the same seed makes the same matches, ids included', integer(0, 1_000_000), 1)
+    .addOption(new Option('--url <url>', 'the box').default(new URL(box), box).argParser(parseBox))
+    .addOption(option('--token <token>', 'the token of the box').argParser(notEmpty))
+    .option('--courts <n>', 'how many courts', integer(1, 100), 2)
+    .option('--seed <n>', 'the same seed makes the same matches', integer(0, 1_000_000), 1)
     .option('--for <time>', 'end after this long, such as 2m; without it, at Ctrl-C', parseLength)
     .option('--clean', 'leave out the cameras that misbehave')
     .addHelpText('after', HELP)
-    .action((options) => simulate(options));
+    .action(simulate);
 }
 
 function parseBox(text: string): URL {

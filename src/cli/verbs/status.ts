@@ -19,23 +19,19 @@ plugin: 0 all is well, 1 something needs attention, 2 something is wrong,
 3 the daemon does not run, or nothing is known.
 
 Examples:
-  courtd status
   courtd status --watch
   courtd status --json | jq -r '.problems[].message'`;
 
 export function define(command: Command): void {
   command
-    .description('show the box in one screen: problems with advice, then one line per camera')
     .addOption(json().conflicts(['watch', 'brief']))
     .option('--brief', "print one line, with a Nagios plugin's exit status")
     .option('--watch', 'clear the screen and print again every second')
     .addHelpText('after', HELP)
-    .action(async (_options, command) => {
-      const options: StatusOptions = command.optsWithGlobals();
-      if (options.watch && (options.brief || !process.stdout.isTTY)) {
+    .action(async ({ watch, brief }, command) => {
+      if (watch && (brief || !process.stdout.isTTY))
         command.error('error: --watch needs a terminal, and no --brief.', { exitCode: 2 });
-      }
-      await status(options);
+      await status(command.optsWithGlobals());
     });
 }
 
@@ -46,27 +42,21 @@ interface StatusOptions extends DataOption, JsonOption {
 
 const WATCH_MS = 1_000;
 
-async function status(options: StatusOptions): Promise<void> {
-  const { data, brief, json, watch } = options;
-  let box: Status;
+async function status({ data, brief, json, watch }: StatusOptions): Promise<void> {
   try {
-    box = await askBox(data);
-    for (; watch; box = await askBox(data)) {
-      print(box, watch);
-      await sleep(WATCH_MS);
-    }
-    if (brief) printBriefly(box.state, summary(box));
-    else if (json) printJson(box);
+    for (; watch; await sleep(WATCH_MS)) print(await askBox(data), true);
+    const box = await askBox(data);
+    if (brief) return printBriefly(box.state, summary(box));
+    if (json) printJson(box);
     else print(box);
+    if (box.state !== 'ok') process.exitCode = 1;
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
     if (brief) return printBriefly('stopped', error.message);
     if (fs.existsSync(data.file('database'))) throw error;
     say(`courtd: ${error.message}`);
     process.exitCode = 3;
-    return;
   }
-  if (!brief && box.state !== 'ok') process.exitCode = 1;
 }
 
 function print(box: Status, isWatching = false): void {

@@ -15,7 +15,7 @@ import { lacksDatabase } from '../../store/directory/newDatabase.ts';
 import { noDatabase } from '../../store/open/openErrors.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import { withRefused } from '../../store/refused/readRefused.ts';
-import { notEmpty } from '../options/optionParsers.ts';
+import { output } from '../options/optionParsers.ts';
 import { drawStatus } from '../status/screen.ts';
 import { exitWhenPrinted, say, stdoutSink } from '../terminal/output.ts';
 import { PLAIN } from '../terminal/style.ts';
@@ -24,7 +24,7 @@ import { variablesOf } from './check.ts';
 export async function define(command: Command, loadAll: () => Promise<Command>): Promise<void> {
   const program = await loadAll();
   command
-    .option('-o, --output <file>', 'write to a file; its name appears when it is complete', notEmpty)
+    .addOption(output())
     .addHelpText('after', '\nExample:\n  sudo courtd support -o support.txt')
     .action((_options, command) => support(command.optsWithGlobals(), program));
 }
@@ -87,11 +87,10 @@ async function status({ data }: Box): Promise<string[]> {
 /** Without sentences and bodies, which contain what a camera has sent. */
 async function rejections({ data }: Box): Promise<string[]> {
   const all = await withDatabase({ data }, () => withRefused(data, (file) => file.newest(REFUSED_KEPT)));
-  const lines = (all ?? []).map(({ atMs, id, status, code, client, source, courtId, events }) =>
-    visible(
-      `${isoTime(atMs)} ${id} ${status} ${code} ${client}, ${source ?? '-'} on ${courtId ?? '-'}, events ${events ?? '-'}`,
-    ),
-  );
+  const lines = (all ?? []).map(({ atMs, id, status, code, client, source, courtId, events }) => {
+    const camera = `${source ?? '-'} on ${courtId ?? '-'}, events ${events ?? '-'}`;
+    return visible(`${isoTime(atMs)} ${id} ${status} ${code} ${client}, ${camera}`);
+  });
   return lines.length === 0 ? ['No request was rejected.'] : lines;
 }
 

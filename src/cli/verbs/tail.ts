@@ -6,11 +6,10 @@ import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { eotToNs } from '../../protocol/eot.ts';
 import { EotWindow, type Left } from '../../protocol/eotWindow.ts';
 import { type Arrival, arrivalToJson, markLate } from '../../protocol/event.ts';
-import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
 import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/arrivalLog.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
 import type { ArrivalFilter } from '../../store/read/arrivalReader.ts';
-import { integer, json } from '../options/optionParsers.ts';
+import { integer, json, ofType } from '../options/optionParsers.ts';
 import { type JsonOption, say, stdoutSink } from '../terminal/output.ts';
 
 const HELP = `
@@ -22,20 +21,15 @@ Examples:
   courtd tail --json --follow --after 123456 >> events.ndjson`;
 
 export function define(command: Command): void {
+  const after = new Option('--after <seq>', 'every later event; 0 for all (default: the newest 10)');
+  const order = new Option('--order <order>', 'of arrival, or of eot').choices(['arrival', 'eot']);
   command
-    .option('--follow', 'continue with the events that arrive, also while the daemon restarts')
-    .option(
-      '--after <seq>',
-      'every event after this one in the order of arrival; 0 for all; - reads it from standard input (default: the newest 10)',
-      (text) => (text === '-' ? text : integer(0, Number.MAX_SAFE_INTEGER)(text)),
-    )
-    .addOption(
-      new Option('--order <order>', 'the order of arrival, or of eot')
-        .choices(['arrival', 'eot'])
-        .default('arrival'),
-    )
+    .option('--follow', 'continue with the events that arrive')
+    // A shipper gives the seq on standard input, once it knows it.
+    .addOption(after.argParser((text) => (text === '-' ? text : integer(0, Number.MAX_SAFE_INTEGER)(text))))
+    .addOption(order.default('arrival'))
     .option('--session <id>', 'only events of this session_id')
-    .addOption(new Option('--type <type>', 'only events of this type').choices(EVENT_TYPES))
+    .addOption(ofType())
     .option('--court <id>', 'only events of this court_id')
     .option('--source <name>', 'only events of this source')
     .addOption(json())
@@ -55,25 +49,25 @@ const NEWEST_SHOWN = 10;
 /** `courtd tail`: ends when it has given what was stored when it began, or never. */
 async function tail(options: TailOptions): Promise<void> {
   if (options.follow) yieldToIngest();
-  const { after } = options;
+  const { after, session, type, court, source } = options;
   if (after === '-') return tailForShipper(options.data);
-  const { session, type, court, source } = options;
   const log = new ArrivalLog(options.data, { session, type, court, source });
   const { write } = stdoutSink();
   const toLine = options.json ? jsonLine : lineForPeople(options.order);
   const window = options.order === 'eot' ? new EotWindow<Arrival>() : undefined;
   const print = (left: readonly Left<Arrival>[] = []) =>
     left.length === 0 ? undefined : write(left.map(({ event, isLate }) => toLine(event, isLate)).join(''));
-  const retries = new DatabaseRetries(options.follow === true);
+  const patiently = patience(options.follow === true);
   try {
-    let seq = after ?? (await retries.until(() => log.beforeNewest(NEWEST_SHOWN, setImmediate)));
+    let seq = after ?? (await patiently(() => log.beforeNewest(NEWEST_SHOWN, setImmediate)));
     let end: number | undefined;
     let hasShown = false;
     for (;;) {
-      const arrivals = await retries.until(() => log.after(seq, READ_CHUNK_ROWS));
+      const arrivals = await patiently(() => log.after(seq, READ_CHUNK_ROWS));
       if (end === undefined) tellBeyond(seq, arrivals);
       end ??= arrivals.lastSeq;
-      seq = goOn(seq, arrivals);
+      tellMissing(seq, arrivals);
+      seq = arrivals.upTo;
       const now = performance.now();
       await print(arrivals.events.flatMap((event) => window?.take(event, now) ?? { event, isLate: false }));
       // Signals are seen between the turns of the event loop.
@@ -120,62 +114,46 @@ async function tailForShipper(data: TailOptions['data']): Promise<void> {
   process.exit();
 }
 
-/** Reports events that are missing or come again. @returns the seq after which the next chunk begins. */
-function goOn(seq: number, { upTo, pruned, restored }: Arrivals): number {
-  if (restored !== undefined && restored < seq) {
+/** Reports events that are missing or come again. */
+function tellMissing(seq: number, { pruned, restored }: Arrivals): void {
+  if (restored !== undefined)
     say(
-      `courtd: a backup was restored. It has the events up to seq ${restored}; those after it that came before the restore, up to ` +
-        `seq ${seq} here, are not in the database any more. From seq ${restored + 1} on the same numbers are those of other events.`,
+      restored >= seq
+        ? 'courtd: a backup was restored, which has every event up to here.'
+        : `courtd: a backup was restored, which has the events up to seq ${restored}. Those up to seq ${seq} that were printed here are gone; the same numbers belong to other events from now on.`,
     );
-  } else if (restored !== undefined) {
-    say('courtd: a backup was restored, which has every event up to here.');
-  }
-  if (pruned !== undefined) {
-    say(
-      `courtd: seq ${pruned.from} to ${pruned.to}: events of this range were pruned before they could be shown.`,
-    );
-  }
-  return upTo;
+  if (pruned !== undefined)
+    say(`courtd: events of seq ${pruned.from} to ${pruned.to} were pruned before they could be shown.`);
 }
 
 /** A cursor of another database, or of before a restore: numbers up to it will be given to events that nobody is shown. */
 function tellBeyond(seq: number, { lastSeq }: Arrivals): void {
   if (seq <= lastSeq) return;
   say(
-    `courtd: seq ${seq} has not been given yet, the last one is ${lastSeq}: was a backup restored, or is this the cursor of another ` +
-      `database? Events up to seq ${seq} will not be shown; --after ${lastSeq} shows them.`,
+    `courtd: seq ${seq} has not been given yet, the last one is ${lastSeq}: the cursor is of another database, or of before a restore. Events up to seq ${seq} will not be shown; --after ${lastSeq} shows them.`,
   );
 }
 
-/** Waits for a database that is locked, and once it has been read, with --follow, for one that is away. */
-class DatabaseRetries {
-  readonly #follows: boolean;
-  #hasRead = false;
-
-  constructor(follows: boolean) {
-    this.#follows = follows;
-  }
-
-  async until<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+/** @returns what runs work that reads, and waits for a database that is locked, and with --follow for one that was there and is away. */
+function patience(follows: boolean) {
+  let hasRead = false;
+  return async <Result>(work: () => Result | Promise<Result>): Promise<Result> => {
     const startedAt = performance.now();
-    for (let told = ''; ; ) {
+    for (let told = ''; ; await sleep(FOLLOW_POLL_MS)) {
       try {
         const result = await work();
-        this.#hasRead = true;
+        hasRead = true;
         if (told !== '') say('courtd: the database can be read again.');
         return result;
       } catch (error) {
         if (!(error instanceof TemporarilyUnreadable)) throw error;
-        const isShort = error.isLocked && performance.now() - startedAt < COMMAND_BUSY_MS;
-        if (!isShort && !(this.#follows && this.#hasRead)) throw error;
-        if (!isShort && told !== error.message) {
-          told = error.message;
-          say(`courtd: ${told} Waiting for it.`);
-        }
+        if (error.isLocked && performance.now() - startedAt < COMMAND_BUSY_MS) continue;
+        if (!follows || !hasRead) throw error;
+        if (told !== error.message) say(`courtd: ${error.message} Waiting for it.`);
+        told = error.message;
       }
-      await sleep(FOLLOW_POLL_MS);
     }
-  }
+  };
 }
 
 function jsonLine(event: Arrival, isLate: boolean): string {
@@ -193,16 +171,7 @@ function lineForPeople(order: TailOptions['order']) {
     const short = payload.length <= PAYLOAD_CHARS ? payload : `${payload.slice(0, PAYLOAD_CHARS)}…`;
     const which = revision === 0 ? eventId : `${eventId} revision ${revision}`;
     // What somebody looks for comes first: the line may be longer than the screen of a phone.
-    const parts = [
-      when,
-      ...(isLate ? ['late'] : []),
-      `#${seq}`,
-      type,
-      courtId,
-      source,
-      short,
-      `${confidence}`,
-    ];
+    const parts = [isLate ? `${when}  late` : when, `#${seq}`, type, courtId, source, short, confidence];
     return `${visible([...parts, sessionId, which].join('  '))}\n`;
   };
 }

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import type { Database } from 'better-sqlite3';
-import { Argument, type Command, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { TOKEN_GRACE_S } from '../../base/limits.ts';
 import { isoTime } from '../../base/units.ts';
 import { askStatus } from '../../control/controlClient.ts';
@@ -19,16 +19,11 @@ import { integer, json, parseDuration } from '../options/optionParsers.ts';
 import { type JsonOption, printJson, printNow, printTable, say } from '../terminal/output.ts';
 
 export function define(command: Command): void {
+  const grace = new Option('--grace <time>', 'how long older tokens keep working; 0 ends them at once');
   command
     .command('rotate')
-    .description(
-      'make a new token and print it, alone, on standard output; older tokens work until the grace ends',
-    )
-    .addOption(
-      new Option('--grace <time>', 'how long the older tokens keep working: 0, or a number with s, m, h or d')
-        .default(TOKEN_GRACE_S, '24h')
-        .argParser(parseDuration),
-    )
+    .description('make a new token, and print it alone on standard output')
+    .addOption(grace.default(TOKEN_GRACE_S, '24h').argParser(parseDuration))
     .addHelpText('after', '\nExamples:\n  sudo courtd token rotate\n  sudo courtd token rotate --grace 0')
     .action((_options, command) => rotate(command.optsWithGlobals()));
   command
@@ -40,9 +35,7 @@ export function define(command: Command): void {
   command
     .command('revoke')
     .description('end a token at once')
-    .addArgument(
-      new Argument('<id>', 'as "courtd token list" shows it').argParser(integer(1, Number.MAX_SAFE_INTEGER)),
-    )
+    .argument('<id>', 'as "courtd token list" shows it', integer(1, Number.MAX_SAFE_INTEGER))
     .addHelpText('after', '\nExample:\n  sudo courtd token revoke 3')
     .action((id, _options, command) => revoke(id, command.optsWithGlobals()));
 }
@@ -68,11 +61,9 @@ async function rotate(options: RotateOptions): Promise<void> {
   };
   const isNew = !fs.existsSync(options.data.file('database'));
   const older = await withDatabase(options, rotateIn, { create: true });
-  const end =
-    options.grace === 0
-      ? 'no longer work'
-      : `stop working at ${isoTime(now + options.grace * 1000)} at the latest`;
-  const ending = older === 0 ? '' : ` The older tokens ${end}.`;
+  const end = isoTime(now + options.grace * 1000);
+  const ends = options.grace === 0 ? 'no longer work' : `stop working at ${end} at the latest`;
+  const ending = older === 0 ? '' : ` The older tokens ${ends}.`;
   const made = isNew ? ` There was no database in ${options.data}: a new, empty one was made.` : '';
   say(`Give it to every camera: it is shown only once.${ending}${made}`);
   sayAddresses(cameraAddresses(options.data, await askStatus(options.data).catch(() => undefined)));
@@ -103,12 +94,11 @@ async function revoke(id: number, options: DataOption): Promise<void> {
     left: listTokens(db).filter((token) => isValid(token, now)).length,
   }));
   const state = tokenState(before, now);
-  if (state === 'expired' || state === 'revoked') {
-    const how = state === 'expired' ? 'had already expired' : 'had already been revoked';
-    say(`Token ${id} ${how}, at ${isoTime(tokenEndMs(before))}: nothing changed.`);
-  } else {
-    say(`Token ${id} is revoked: requests with it are answered 401 from now on.`);
-  }
+  say(
+    state === 'expired' || state === 'revoked'
+      ? `Token ${id} is ${state} since ${isoTime(tokenEndMs(before))}: nothing changed.`
+      : `Token ${id} is revoked: requests with it are answered 401 from now on.`,
+  );
   if (left === 0)
     say('No token is left, so every request is answered 401: "courtd token rotate" makes a new one.');
 }

@@ -10,7 +10,8 @@ export interface EventWriter {
   wrote?(events: number): string;
 }
 
-export type Format = 'csv' | 'ndjson' | 'xlsx' | 'parquet';
+export const FORMATS = ['csv', 'ndjson', 'xlsx', 'parquet'] as const;
+export type Format = (typeof FORMATS)[number];
 
 /** Those that are no text: a terminal cannot show them. */
 export const BINARY_FORMATS: readonly Format[] = ['xlsx', 'parquet'];

@@ -45,8 +45,7 @@ export async function exportMany(options: ManyOptions, teller: ExportTeller): Pr
           if (!operatorErrors(place, () => fs.existsSync(place))) makeDirectory(place);
         return fileSink(file);
       };
-      const destination = { file, mayBeGone: true, open } as const;
-      events += (await writeSession(name, options, damage, destination, teller)) ?? 0;
+      events += (await writeSession(name, options, damage, { file, mayBeGone: true, open }, teller)) ?? 0;
       sessions++;
     } catch (error) {
       const isRead =

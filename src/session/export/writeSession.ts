@@ -30,7 +30,7 @@ export interface ExportTeller {
 /** The target of an export. */
 interface Destination {
   /** Its name; absent: standard output. */
-  readonly file?: string;
+  readonly file?: string | undefined;
   /** Whether a prune may have deleted the session since it was found: then nothing is opened. */
   readonly mayBeGone?: true;
   open(): Sink;

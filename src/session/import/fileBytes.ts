@@ -14,7 +14,7 @@ const OTHER_FILES = [
   ['PK\u0003\u0004', 'it is a workbook or another ZIP archive.'],
 ] as const;
 /** An export is CSV unless it is asked for something else. */
-export const OTHER_FORMAT = 'Files of events are NDJSON, such as "courtd export --format ndjson" writes.';
+export const OTHER_FORMAT = 'Files of events are NDJSON, such as an export with --format ndjson.';
 /** What most programs take in the place of a file name. */
 const STDIN = '-';
 
