@@ -251,18 +251,18 @@ t.test('one way leads to a terminal: whatever is printed is escaped on it', (t) 
  * and never raises it; `final` is what the contract wants in the end.
  */
 const CEILINGS = [
-  { part: 'src', ceiling: 28_327, final: 22_000 },
+  { part: 'src', ceiling: 28_297, final: 22_000 },
   { part: 'base protocol', ceiling: 3_246, final: 2_400 },
   { part: 'store', ceiling: 9_188, final: 5_300 },
   { part: 'http host', ceiling: 2_096, final: 1_850 },
   { part: 'health telemetry control metrics', ceiling: 3_360, final: 2_500 },
-  { part: 'cli', ceiling: 3_852, final: 3_500 },
+  { part: 'cli', ceiling: 3_842, final: 3_500 },
   { part: 'session', ceiling: 2_724, final: 2_400 },
   { part: 'fleet', ceiling: 2_077, final: 1_500 },
   { part: 'vendor', ceiling: 1_761, final: 1_400 },
-  { part: 'test', ceiling: 37_594, final: 26_000 },
+  { part: 'test', ceiling: 37_587, final: 26_000 },
   { part: 'scripts', ceiling: 2_646, final: 3_000 },
-  { part: 'words', ceiling: 21_662, final: 25_000 },
+  { part: 'words', ceiling: 21_638, final: 25_000 },
 ];
 
 /** @returns the paths of the files below a folder of the project whose name matches, without what npm installs. */

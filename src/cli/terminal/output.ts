@@ -11,9 +11,9 @@ import { canvasOf, lengthOf, padded, visibleStyled } from './style.ts';
  * that was restored, or whoever answers at control.sock. Words for people are always escaped; data only on a terminal.
  */
 
-/** A command that a sentence names, of those that take `--data`, and not a process that runs. */
+/** A command that a sentence names, of those that take `--data`, and not of a process that runs. */
 const NAMED =
-  /(?<!Another )"((?:sudo )?courtd (?!help|fleet|openapi|simulate|conformance|[^"]*--help)[^"]+)"/g;
+  /(?<!Another |or a )"((?:sudo )?courtd (?!help|fleet|openapi|simulate|conformance|[^"]*--help)[^"]+)"/g;
 
 /** What commands that sentences name have at their end: the data directory, if the reader has given one. */
 export const hints = {

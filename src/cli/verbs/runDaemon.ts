@@ -1,6 +1,4 @@
 import type { AddressInfo } from 'node:net';
-import type { Logger } from 'pino';
-import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { SOURCES_WRITE_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { becomeOwner } from '../../base/owner.ts';
@@ -23,7 +21,6 @@ import { CourtServer } from '../../http/server.ts';
 import { EventLoopDelay } from '../../metrics/eventLoopDelay.ts';
 import { metricsText } from '../../metrics/metrics.ts';
 import { RunFiles } from '../../metrics/runFiles.ts';
-import { previousDatabases } from '../../store/open/previousDatabases.ts';
 import { storedLookup } from '../../store/read/storedKeys.ts';
 import { RefusedRequests } from '../../store/refused/refusedRequests.ts';
 import { withoutToken } from '../../store/refused/withoutToken.ts';
@@ -263,17 +260,6 @@ function logListening(
   const inherited = socket && { socket: `${socket.name}, from systemd` };
   const { data, venue = null } = options;
   logger.info({ host, port, ...inherited, tls: certificate !== undefined, data, venue }, 'listening');
-  logPreviousDatabases(data, log.logger);
-}
-
-/** Restores and upgrades keep the previous database; only a person knows when it is safe to delete. */
-function logPreviousDatabases(data: DataDirectory, logger: Logger): void {
-  const { names, bytes } = previousDatabases(data);
-  if (names.length === 0) return;
-  logger.info(
-    { files: names, mib: Math.round(bytes / 1024 ** 2) },
-    'the data directory holds previous databases: delete those that you no longer need',
-  );
 }
 
 /** Warns that there is no token, until the log has said that there is one: it looks every second. */
