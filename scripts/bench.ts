@@ -27,7 +27,7 @@ interface Options {
 
 const program = new Command('npm run bench --')
   .description(
-    'measures courtd beside its peers, every answer durable, and prints a page of Markdown. Publish only what was made on a clean ' +
+    'measures courtd and its peers, every answer durable, and prints a page of Markdown. Publish only results of a clean ' +
       'commit and a quiet machine',
   )
   .addOption(new Option('--section <name...>', 'only these').choices(SECTIONS).default(SECTIONS))

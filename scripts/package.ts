@@ -41,7 +41,7 @@ const { arch, quick, version, versionSuffix, to, maintainer, support, repo, key,
   .option('--version-suffix <suffix>', 'a suffix of the version, such as +next')
   .option('--to <directory>', 'the directory for the packages', path.join(ROOT, 'dist'))
   .option('--maintainer <name>', "who answers for the package: 'Name <address>'")
-  .option('--support <url>', 'the page where help and updates are to be had')
+  .option('--support <url>', 'the page for help and updates')
   .option('--repo <directory>', 'adds the packages to an apt repository, and makes one archive of it')
   .option('--key <file>', 'the secret key that signs the repository')
   .option('--origin <name>', 'the name of the repository', 'courtd')
@@ -62,7 +62,7 @@ try {
   process.umask(0o022);
   const debs = architectures.map((architecture) => build(architecture, release));
   if (maintainer === undefined)
-    console.error("The package names nobody who answers for it: --maintainer 'Name <address>' does.");
+    console.error("The package names no maintainer. Give one with --maintainer 'Name <address>'.");
   if (repo !== undefined) tellOf(makeRepository(debs, { folder: repo, key, origin }));
 } catch (error) {
   console.error(`package: ${(error as Error).message}`);
@@ -95,5 +95,5 @@ function tellOf({ archive, fingerprint, settings }: Repository): void {
     console.error(
       '\nThe repository is not signed: a box cannot tell your packages from others. --key FILE signs it.',
     );
-  else console.log(`\nSigned with ${fingerprint}: tell it to whoever installs boxes.`);
+  else console.log(`\nSigned with ${fingerprint}: give it to the people who install boxes.`);
 }

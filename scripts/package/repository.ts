@@ -99,7 +99,7 @@ function sign(folder: string, key: string): string {
 function settingsOf(origin: string, isSigned: boolean): Record<string, string> {
   const trust = isSigned
     ? `Signed-By: /etc/apt/keyrings/${KEY}`
-    : '# It is not signed: whoever can write to the repository can do anything on the box.\nTrusted: yes';
+    : '# It is not signed: anybody who can write to the repository can do anything on the box.\nTrusted: yes';
   return {
     '/etc/apt/sources.list.d/courtd.sources': `Types: deb
 URIs: copy:${ON_BOX}

@@ -29,7 +29,7 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
   'Set up:': {
     serve: ['run the daemon', () => import('./verbs/serve.ts')],
     token: ['make, list and revoke the tokens of the venue', () => import('./verbs/token.ts')],
-    check: ['find what is set up wrong, with what to do', () => import('./verbs/check.ts')],
+    check: ['find faults of the set-up, with advice', () => import('./verbs/check.ts')],
     backup: ['copy the database while the daemon runs', () => import('./verbs/backup.ts')],
     restore: ['replace the database with a backup or a copy', () => import('./verbs/restore.ts')],
     prune: ['delete old events, or a session', () => import('./verbs/prune.ts')],
@@ -139,7 +139,7 @@ export async function loadVerbs(program: Command, names?: readonly string[]): Pr
 
 /** @param name of the command, such as `courtd token rotate`. */
 function adviseHelp(command: Command, name: string): void {
-  command.showHelpAfterError(`"${name} --help" shows what it takes.`);
+  command.showHelpAfterError(`Run "${name} --help" to see its options.`);
   for (const child of command.commands) adviseHelp(child, `${name} ${child.name()}`);
 }
 

@@ -85,7 +85,7 @@ export function explainFailure(error: unknown, directory: DataDirectory, answerM
 
 function notTheDaemon(socketPath: string): OperatorError {
   return new OperatorError(
-    `What answers at ${socketPath} is not courtd's daemon: see who has it ("sudo ss -xlp"), end that, and start courtd again.`,
+    `Another program than courtd answers at ${socketPath}. Find it with "sudo ss -xlp", end it, and start courtd again.`,
   );
 }
 
@@ -100,7 +100,7 @@ export function unknownAnswer(directory: DataDirectory, status: number | undefin
 export class DaemonHangs extends OperatorError {
   constructor(directory: DataDirectory, answerMs = ANSWER_MS) {
     super(
-      `The daemon of ${directory} runs, but has not answered for ${answerMs / 1_000} s: its disk may be stalled; look at its log ("journalctl -u courtd").`,
+      `The daemon of ${directory} runs, but has not answered for ${answerMs / 1_000} s: its disk may be stalled. Run "journalctl -u courtd" to see its log.`,
     );
   }
 }

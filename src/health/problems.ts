@@ -133,8 +133,8 @@ export const BOX_PROBLEMS = {
     'Tell the vendor of the camera. The events are stored as they came, but an export has an empty column or a text for these fields.',
   ]),
   odd_time: warn((camera: Camera, events: number) => [
-    `${nameOf(camera)} sent ${counted(events, 'event')} whose eot is more than a day from the receipt; its other events are not.`,
-    'Give the camera a time server (NTP), so that its clock is right before it sends. If it sent what it had kept for days, do nothing.',
+    `${nameOf(camera)} sent ${counted(events, 'event')} whose eot is more than a day from the receipt, unlike its other events.`,
+    'Give the camera a time server (NTP), so that its clock is right before it sends. If it sent events that it had kept for days, do nothing.',
   ]),
   certificate_expired: fail((at: string) => [
     `The TLS certificate expired at ${at}, so cameras reject it.`,

@@ -106,5 +106,5 @@ export async function gunzip(body: Buffer, limitBytes: number): Promise<Buffer> 
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw bodyTooLarge(limitBytes);
   }
-  throw new Problem('invalid_encoding', 'The body is not valid gzip, though Content-Encoding says so.');
+  throw new Problem('invalid_encoding', 'The body is not valid gzip, although Content-Encoding is gzip.');
 }

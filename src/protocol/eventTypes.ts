@@ -39,7 +39,7 @@ const ENVELOPE = {
   source: { meaning: 'the camera, or whatever else detected the event' },
   schema_version: { meaning: 'the version of the protocol that the source speaks' },
   revision: { meaning: '0 is preliminary; a higher one confirms or corrects the ones below it' },
-  payload: { meaning: 'all that the source said, as a JSON object; what fits no column is only here' },
+  payload: { meaning: 'the whole payload as a JSON object; values without a column are only here' },
 } as const satisfies Readonly<Record<string, Member>>;
 
 const COORDINATE = 'coordinate, from the origin that the source has';

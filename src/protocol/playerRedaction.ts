@@ -50,7 +50,7 @@ function slashesBefore(text: string, at: number): number {
   return count;
 }
 
-/** Reads JSON text, and copies it to its result. */
+/** The texts of an event that may name a player. */
 type Texts = Pick<CourtEvent, 'payload' | 'extra'>;
 
 /**

@@ -30,7 +30,7 @@ t.test('a backup from before is restored without him, and the receipt names it',
   t.equal(await daemon.stop(), 0);
   t.match(await daemon.command('restore', backup), {
     status: 0,
-    stderr: /Players who were erased after that backup were taken out of 5 events again\./,
+    stderr: /erased again: 5 events changed/,
   });
   const replaced = fs.readdirSync(daemon.data).filter((name) => name.includes('.replaced-'));
   t.same(
@@ -54,7 +54,7 @@ t.test('onto a new disk a backup brings him back, and restore and receipt say so
   const restored = await courtd(['restore', path.join(backups, name!), '--data', data]);
   t.match(restored, {
     status: 0,
-    stderr: /There was no database here that knows who was erased: .*"courtd player erase /,
+    stderr: /There was no database here .*"courtd player erase /,
   });
   const again = temporaryFolder(t);
   const json = await courtd(['restore', path.join(backups, name!), '--json', '--data', again]);

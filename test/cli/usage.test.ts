@@ -104,7 +104,7 @@ t.test('wrong usage prints to standard error with status 2, and creates nothing'
 
 t.test('wrong usage names the fault, and the command that shows the help', async (t) => {
   const told = async (line: string) => (await commandInProcess(line.split(' '))).stderr;
-  const shows = (command: string) => `.\n"${command} --help" shows what it takes.\n`;
+  const shows = (command: string) => `.\nRun "${command} --help" to see its options.\n`;
   t.equal(await told('report'), `courtd: missing required argument 'session'${shows('courtd report')}`);
   t.equal(await told('token reset'), `courtd: unknown command 'reset'${shows('courtd token')}`);
   t.match(await told('--port 1 serve'), "unknown option '--port'.\n");

@@ -77,7 +77,7 @@ t.test('an answer without end is not read, and one that is no JSON is not the da
     });
     const { status, stderr } = await box.command('status');
     t.equal(status, 1);
-    t.match(stderr, /^courtd: What answers at \S+control\.sock is not courtd's daemon: [^\n]+\n$/);
+    t.match(stderr, /^courtd: Another program than courtd answers at \S+control\.sock\. [^\n]+\n$/);
     fs.rmSync(path.join(box.data, 'control.sock'), { force: true });
   }
 });

@@ -66,10 +66,10 @@ function misuseOf(session: string | undefined, options: CommandOptions): string 
   const parts = [current, type, court, from, to];
   if (describe === true)
     return (session ?? output) === undefined ? undefined : '--describe takes no session and no -o.';
-  if (json === true) return '--json goes with --describe. --format ndjson writes the events as JSON.';
+  if (json === true) return '--json needs --describe. For events as JSON use --format ndjson.';
   if (isMany === (session !== undefined))
     return 'name one session, or choose sessions with --since or --day.';
-  if (until !== undefined && since === undefined) return '--until goes with --since.';
+  if (until !== undefined && since === undefined) return '--until needs --since.';
   if (isMany && output === undefined) return 'name the directory of the files with -o DIR/.';
   if (isMany && parts.some((part) => part !== undefined))
     return '--since and --day export whole sessions. Leave out --current, --type, --court, --from and --to.';

@@ -142,7 +142,7 @@ function printReceipt(receipt: Receipt, isJson = false): void {
     `The content of ${counted(emptied, 'position or identity', 'positions and identities')} ${is} deleted; time, court and camera stay.`,
     `In ${counted(renamed, 'event')} the id ${is} replaced by another name, a different one in each session.`,
     `${counted(conflictCopies, 'conflict copy', 'conflict copies')} and ${counted(rejections, 'rejection')} that name this player or cannot be read ${are} deleted.`,
-    wasErased && 'This player was erased before; what that erasure did is not counted here.',
+    wasErased && 'This player was erased before. The numbers do not include that erasure.',
     mentioned > 0 && `${counted(mentioned, 'event')} with the id inside a longer text stay as they are.`,
     'Unused space of the database may hold old bytes until it is used again; a backup made from now on has none of them.',
     'Events of this player that are restored, imported or sent late are erased on arrival.',

@@ -16,7 +16,7 @@ Examples:
   courtd fleet tail nats://hq-1 --box venue-7 | sudo courtd restore -
 
 Lines have neither tokens nor the list of erased players: make a token with
-"courtd token rotate", and erase again who had been erased.`;
+"courtd token rotate", and erase again every player who had been erased.`;
 
 export function define(command: Command): void {
   command
@@ -68,7 +68,7 @@ function sentencesOf(restored: Restored, file: string, name: string): string[] {
   return [
     `Restored ${name}: ${counted(events, 'event')} of ${counted(sessions, 'session')}${newest}.`,
     damage,
-    erasedAgain > 0 && `Players who were erased after that backup were taken out of ${again} again.`,
+    erasedAgain > 0 && `Players who were erased after that backup are erased again: ${again} changed.`,
     ledgerLost && LEDGER_LOST[ledgerLost],
     name === file
       ? 'The tokens are those of the backup: "courtd token list" shows them.'
@@ -79,10 +79,10 @@ function sentencesOf(restored: Restored, file: string, name: string): string[] {
   ].filter((sentence) => typeof sentence === 'string');
 }
 
-const ERASE_AGAIN = 'whoever was erased after that backup has to be erased again ("courtd player erase").';
+const ERASE_AGAIN = 'erase the players of later erasures again ("courtd player erase ID").';
 const LEDGER_LOST = {
-  unreadable: `The replaced database cannot tell who was erased: ${ERASE_AGAIN}`,
-  missing: `There was no database here that knows who was erased: ${ERASE_AGAIN}`,
+  unreadable: `The list of erased players in the replaced database cannot be read: ${ERASE_AGAIN}`,
+  missing: `There was no database here with a list of erased players: ${ERASE_AGAIN}`,
 } as const;
 
 function jsonOf({ unreadableDatabases: unreadable_databases, ...counts }: Salvaged): object {
@@ -91,7 +91,7 @@ function jsonOf({ unreadableDatabases: unreadable_databases, ...counts }: Salvag
 
 function salvagedSentence(salvaged: Salvaged): string {
   const { events, accepted, duplicates, conflicts, unreadable, unreadableDatabases } = salvaged;
-  const note = conflicts === 0 ? '' : ` (${conflicts} with different content than what is stored)`;
+  const note = conflicts === 0 ? '' : ` (${conflicts} with other content than the stored event)`;
   const lost = unreadable === 0 ? '' : ` Up to ${counted(unreadable, 'event')} could not be read.`;
   const databases = counted(unreadableDatabases, 'replaced database');
   const none = unreadableDatabases === 0 ? '' : ` Nothing could be read in ${databases}.`;

@@ -70,7 +70,7 @@ async function rotate(options: RotateOptions): Promise<void> {
 }
 
 function sayAddresses({ urls, isLocal, isTls, fingerprint }: CameraAddresses): void {
-  if (urls.length === 0) return say('Where cameras send to, "courtd status" says when courtd runs.');
+  if (urls.length === 0) return say('Start courtd, and run "courtd status" to see the address for cameras.');
   say('Cameras send to:');
   for (const url of urls) say(`  ${url}${isLocal ? ' (this machine only)' : ''}`);
   if (isTls) {

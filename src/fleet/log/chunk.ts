@@ -39,7 +39,7 @@ export function seqOf(line: string): number {
 
 /** @returns the events of a chunk, and how its data differs from its head: empty if it does not. */
 export function readData(head: ChunkHead, data: Uint8Array): { lines: string[]; fault: string } {
-  if (sha256Of(data) !== head.sha256) return { lines: [], fault: 'its data is not what Courtd-SHA256 says' };
+  if (sha256Of(data) !== head.sha256) return { lines: [], fault: 'its data does not match Courtd-SHA256' };
   try {
     const lines = linesOf(data);
     return { lines, fault: linesFault(head, lines) };
@@ -49,14 +49,14 @@ export function readData(head: ChunkHead, data: Uint8Array): { lines: string[]; 
 }
 
 function linesFault({ after, last, count }: ChunkHead, lines: readonly string[]): string {
-  if (lines.length !== count) return `it has ${lines.length} events, and Courtd-Count says ${count}`;
+  if (lines.length !== count) return `it has ${lines.length} events, but Courtd-Count is ${count}`;
   let seq = after;
   for (const line of lines) {
     const next = seqOf(line);
     if (!(next > seq)) return `its events are not in the order of their seq, after ${seq}`;
     seq = next;
   }
-  return seq === last ? '' : `its last event is seq ${seq}, and Courtd-Last says ${last}`;
+  return seq === last ? '' : `its last event is seq ${seq}, but Courtd-Last is ${last}`;
 }
 
 /** @returns the part of a line that neither an erasure nor a pseudonym changes; its strings have no quote without a backslash. */

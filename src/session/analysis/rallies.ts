@@ -130,7 +130,7 @@ export class Rallies {
     const isSecond = isOfRally && open.last.bounces.length > 0;
     if (isOfRally) {
       open.lastMs = eotMs;
-      // Values after the second add nothing.
+      // A third bounce adds nothing.
       if (open.last.bounces.length < 2) open.last.bounces.push(verdictOf(payload));
     }
     const { playerId, shotType } = payload;

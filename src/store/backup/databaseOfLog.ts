@@ -82,7 +82,7 @@ class LogWriter {
   #enter(epoch: string, after: number): void {
     if (this.#epochs.has(epoch))
       throw new OperatorError(
-        `The log goes back to its epoch ${epoch}: two boxes have shipped under one name. Nothing was made.`,
+        `The log returns to its epoch ${epoch}: two boxes have shipped under one name. Nothing was made.`,
       );
     this.#db.prepare('DELETE FROM event WHERE seq > ?').run(after);
     this.#db
@@ -96,9 +96,7 @@ class LogWriter {
   finish(): void {
     const db = this.#db;
     if (this.#first === undefined)
-      throw new OperatorError(
-        'There are no events in what was given. Give the lines of "courtd fleet tail".',
-      );
+      throw new OperatorError('The input has no events. Give it the lines of "courtd fleet tail".');
     if (this.#epochs.size === 0)
       db.exec('INSERT INTO epoch (name, from_seq) VALUES (lower(hex(randomblob(12))), 0)');
     completeKeys(db);

@@ -53,7 +53,7 @@ export async function copyDatabase(
     if ('code' in answer) throw explainFailure(new Database.SqliteError(answer.message, answer.code), target);
     if ('invalid' in answer) {
       throw new OperatorError(
-        `The copy written to ${target} ${answer.invalid}: it was removed. Check its disk; "courtd check --full" says whether the database is damaged too.`,
+        `The copy written to ${target} ${answer.invalid}: it was removed. Check its disk; "courtd check --full" shows whether the database is damaged too.`,
       );
     }
     publish(partial, target);

@@ -16,7 +16,7 @@ export class DirectoryInUse extends OperatorError {}
 export function lockDirectory(directory: DataDirectory): Database.Database {
   return lockFile(
     directory.file('lock'),
-    `Another "courtd serve" uses ${directory}, or a "courtd restore": stop it first ("sudo systemctl stop courtd.socket courtd.service" where systemd ` +
+    `Another "courtd serve" uses ${directory}, or a "courtd restore": stop it first ("sudo systemctl stop courtd.socket courtd.service" if systemd ` +
       'runs it), or name another directory with --data.',
   );
 }

@@ -12,12 +12,12 @@ const CHECKS = {
   same_content: [
     find.changed,
     'Events came again unchanged.',
-    'Events came again with other content. Send again exactly what was sent, with its eot.',
+    'Events came again with other content. Send exactly the same event again, with its eot.',
   ],
   waits_as_told: [
     find.early,
     'Events came again after the time in Retry-After.',
-    'Events came again before the time in Retry-After. Wait as long as it says.',
+    'Events came again before the time in Retry-After. Wait that long.',
   ],
   backs_off: [
     find.hasty,

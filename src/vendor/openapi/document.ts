@@ -12,7 +12,7 @@ export function openapiDocument(version: string) {
       version,
       summary: 'The box in a sports venue that court cameras send their events to.',
       description:
-        "A `202` means that the events are on disk. Until then the sender keeps them, and sends them again; a resend is stored once. The vendor's guide of courtd says how to retry.",
+        "A `202` means that the events are on disk. Until then the sender keeps them, and sends them again; a resend is stored once. The vendor's guide of courtd explains how to retry.",
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: `http://courtd.local:${PORT}`, description: 'The box on the network of the venue.' }],
@@ -103,7 +103,7 @@ const POST = {
       description: 'Every event is on disk: delete them from your buffer now, and not before.',
       headers: {
         'Courtd-Conflicts': {
-          description: 'How many duplicates had other content than what is stored. Absent if none had.',
+          description: 'How many duplicates had other content than the stored event. Absent if none had.',
           schema: { type: 'integer', minimum: 1 },
         },
       },
