@@ -23,7 +23,6 @@ const RECORDED_MAX = 200_000;
 /** Seconds of Retry-After: longer than the first wait of a camera that gets none. */
 const TOLD_S = { unauthorized: 3, rate_limited: 2, busy_told: 3 } as const;
 const SLOW_MS = 3_000;
-const ON_PURPOSE = 'courtd conformance does this on purpose';
 const CAMERA = { client: 'camera', isLocal: false } as const;
 
 /** A box for the cameras that are tested: it validates as the daemon does, stores nothing, injects faults and records. */
@@ -35,8 +34,8 @@ export class TestBox {
   };
   readonly #exchanges: Exchange[] = [];
   readonly #plan = new FaultPlan();
-  /** The contents of what cameras know to be stored, by key. */
-  readonly #stored = new Map<string, string>();
+  /** Keys of the events that a box would have stored. */
+  readonly #stored = new Set<string>();
   readonly #server = http.createServer((req, res) => void this.#serve(req, res));
   readonly #onRejected: (problem: Problem) => void;
   #recorded = 0;
@@ -96,18 +95,15 @@ export class TestBox {
     const { fault, events } = exchange;
     const refusal = refusalOf(exchange, body);
     if (refusal !== undefined) return reject(res, exchange, refusal);
-    const accepted = events.filter(({ key, content }) => {
-      const isNew = !this.#stored.has(key);
-      if (isNew) this.#stored.set(key, content);
-      return isNew;
-    }).length;
-    const conflicts = events.filter(({ key, content }) => this.#stored.get(key) !== content).length;
+    const before = this.#stored.size;
+    for (const { key } of events) this.#stored.add(key);
+    const accepted = this.#stored.size - before;
     if (fault === 'dropped') {
       exchange.answeredAt = performance.now();
       return void res.destroy();
     }
     this.#plan.stored(events);
-    const counts = { accepted, duplicates: events.length - accepted, conflicts };
+    const counts = { accepted, duplicates: events.length - accepted, conflicts: 0 };
     const send = () => write(res, exchange, acceptedResponse(counts));
     if (fault === 'slow') setTimeout(send, SLOW_MS).unref();
     else send();
@@ -129,29 +125,30 @@ async function bodyOf(req: IncomingMessage, encoding: BodyEncoding): Promise<Buf
 
 /** @param body that is valid. @returns what the request is rejected with on purpose; undefined if it is accepted. */
 function refusalOf({ fault, events, named }: Exchange, body: Buffer): Problem | undefined {
+  const say = (what: string) => `${what}: courtd conformance does this on purpose.`;
   switch (fault) {
     case 'busy':
-      return new Problem('storage_busy', `The box is busy: ${ON_PURPOSE}.`);
+      return new Problem('storage_busy', say('The box is busy'));
     case 'busy_told':
-      return retryLater('storage_busy', `The box is busy: ${ON_PURPOSE}.`, TOLD_S.busy_told);
+      return retryLater('storage_busy', say('The box is busy'), TOLD_S.busy_told);
     case 'rate_limited':
-      return retryLater('rate_limited', `Too many requests: ${ON_PURPOSE}.`, TOLD_S.rate_limited);
+      return retryLater('rate_limited', say('There are too many requests'), TOLD_S.rate_limited);
     case 'unauthorized':
-      return new Problem(
-        'unauthorized',
-        `The token is rejected for a while: ${ON_PURPOSE}.`,
-        {},
-        UNAUTHORIZED,
-      );
+      return new Problem('unauthorized', say('The token is rejected for a while'), {}, UNAUTHORIZED);
     case 'too_large':
       return bodyTooLarge(body.length >> 1);
     case 'unnamed':
-      return new Problem('invalid_json', `The body is not JSON, and no event can be named: ${ON_PURPOSE}.`);
-    case 'invalid':
-      return invalidEvent(
-        events.map(({ key }) => named.includes(key)),
-        JSON.parse(body.toString()),
+      return new Problem('invalid_json', say('The body is not JSON, and no event can be named'));
+    case 'invalid': {
+      const sent = JSON.parse(body.toString());
+      const issues = [{ path: 'payload', message: say('is rejected') }];
+      // As the daemon names the invalid events of a batch, or the faults of a single event.
+      const invalid = events.flatMap(({ key }, index) =>
+        named.includes(key) ? [{ index, event_id: sent[index]?.event_id, issues }] : [],
       );
+      const members = Array.isArray(sent) ? { invalid, invalid_total: invalid.length } : { details: issues };
+      return new Problem('invalid_event', say('An event is invalid'), members);
+    }
     default:
       return undefined;
   }
@@ -162,16 +159,6 @@ const UNAUTHORIZED = {
   'Retry-After': `${TOLD_S.unauthorized}`,
   Connection: 'close',
 };
-
-/** As the daemon names the invalid events of a batch, or the faults of a single event. */
-function invalidEvent(isNamed: readonly boolean[], sent: unknown): Problem {
-  const issues = [{ path: 'payload', message: `is rejected: ${ON_PURPOSE}` }];
-  const sentence = `An event is invalid, so nothing of the request was stored: ${ON_PURPOSE}.`;
-  if (!Array.isArray(sent)) return new Problem('invalid_event', sentence, { details: issues });
-  const all = sent.map(({ event_id }, index) => ({ index, event_id, issues }));
-  const invalid = all.filter(({ index }) => isNamed[index] === true);
-  return new Problem('invalid_event', sentence, { invalid, invalid_total: invalid.length });
-}
 
 function reject(res: ServerResponse, exchange: Exchange, problem: Problem): void {
   write(res, exchange, problemResponse(problem, `request-${exchange.number}`));

@@ -9,9 +9,9 @@ export interface Sending {
 }
 
 /** The sendings of one revision of an event, at least one, in order of arrival: also those under another event_id. */
-type History = readonly Sending[];
+export type History = readonly Sending[];
 
-/** A sending whose answer did not settle it, and the next one of the same event. */
+/** A sending whose answer did not settle it, and the next one of the same event that was sent after the answer. */
 export interface Resend {
   readonly before: Sending;
   readonly after: Sending;
@@ -27,92 +27,75 @@ const LATER_REQUESTS = 10;
 /** A recording, indexed for its judges. */
 export class Traffic {
   readonly exchanges: readonly Exchange[];
+  readonly histories: readonly History[];
   readonly resends: readonly Resend[];
   /** The last requests with events that their camera gave up before they were stored, or rejected for good. */
   readonly lost: readonly Exchange[];
   readonly #endedAt: number;
-  readonly #byKey = new Map<string, Sending[]>();
-  /** When the requests of each source came. */
-  readonly #timesOf = new Map<string, number[]>();
-  /** The highest stored revision of each event. */
-  readonly #revisions = new Map<string, number>();
 
   constructor({ exchanges, endedAt }: Recording) {
     this.exchanges = exchanges;
     this.#endedAt = endedAt;
-    for (const exchange of exchanges) for (const event of exchange.events) this.#add(event, exchange);
-    this.#joinRenamed();
-    const histories = [...new Set<History>(this.#byKey.values())];
-    this.resends = histories.flatMap(resendsIn);
-    this.lost = histories.filter((one) => this.#isLost(one)).map((history) => history.at(-1)!.exchange);
-  }
-
-  #add(event: SentEvent, exchange: Exchange): void {
-    const { key, id, revision, source } = event;
-    const outcome = outcomeOf(exchange, event);
-    const sendings = this.#byKey.get(key) ?? [];
-    sendings.push({ event, exchange, outcome });
-    this.#byKey.set(key, sendings);
-    const times = this.#timesOf.get(source) ?? [];
-    if (times.at(-1) !== exchange.at) times.push(exchange.at);
-    this.#timesOf.set(source, times);
-    if (outcome === 'stored') this.#revisions.set(id, Math.max(revision, this.#revisions.get(id) ?? -1));
+    const sendings = exchanges.flatMap((exchange) =>
+      exchange.events.map((event) => ({ event, exchange, outcome: outcomeOf(exchange, event) })),
+    );
+    const byKey = Map.groupBy(sendings, ({ event }) => event.key);
+    const byCore = Map.groupBy(byKey.values(), ([first]) => first!.event.core);
+    this.histories = [...byCore.values()].flatMap((same) => this.#joined(same));
+    this.resends = this.histories.flatMap(resendsIn);
+    const stored = Map.groupBy(
+      sendings.filter(({ outcome }) => outcome === 'stored'),
+      ({ event }) => event.id,
+    );
+    const bySource = Map.groupBy(sendings, ({ event }) => event.source);
+    const times = new Map(
+      [...bySource].map(([name, own]) => [name, new Set(own.map((one) => one.exchange.at))]),
+    );
+    const isLost = (history: History) => {
+      const { event, exchange } = history.at(-1)!;
+      const isOpen = history.every(({ outcome }) => outcome === 'open');
+      if (!isOpen || stored.get(event.id)?.some((one) => one.event.revision > event.revision)) return false;
+      const later = [...times.get(event.source)!].filter((at) => at > endOf(exchange));
+      // Only a camera that sends others has given up: it may have been switched off. After a 401 it must come back.
+      const seenAt = exchange.status === 401 ? this.#endedAt : (later.at(-1) ?? 0);
+      return later.length >= LATER_REQUESTS || seenAt >= dueAt(history);
+    };
+    this.lost = this.histories.filter(isLost).map((history) => history.at(-1)!.exchange);
   }
 
   /**
    * Makes one history of those that differ only in the event_id, if each begins after the last answer to the one before, and none of
    * these answers settled it. If the recording ends while one waits, what came meanwhile is another event.
    */
-  #joinRenamed(): void {
-    for (const same of Map.groupBy(this.#byKey.values(), ([first]) => first!.event.core).values()) {
-      const whole = same[0]!;
-      for (const again of same.slice(1)) {
-        const { exchange } = whole.at(-1)!;
-        const leastMs = this.#endedAt < this.#dueAt(whole) ? (exchange.toldS ?? 1) * 1000 : 0;
-        const isSettled = whole.some(({ outcome }) => outcome !== 'open');
-        if (isSettled || again[0]!.exchange.at < endOf(exchange) + leastMs) break;
-        whole.push(...again);
-        this.#byKey.set(again[0]!.event.key, whole);
-      }
+  #joined(same: readonly History[]): History[] {
+    let whole = same[0]!;
+    for (const [i, again] of same.entries()) {
+      if (i === 0) continue;
+      const { exchange } = whole.at(-1)!;
+      const leastMs = this.#endedAt < dueAt(whole) ? (exchange.toldS ?? 1) * 1000 : 0;
+      const isSettled = whole.some(({ outcome }) => outcome !== 'open');
+      if (isSettled || again[0]!.exchange.at < endOf(exchange) + leastMs) return [whole, ...same.slice(i)];
+      whole = [...whole, ...again];
     }
-  }
-
-  historyOf({ key }: SentEvent): History {
-    return this.#byKey.get(key)!;
-  }
-
-  /** @returns the next request with the same event, under whatever event_id, sent after this one was answered. */
-  next(event: SentEvent, exchange: Exchange): Exchange | undefined {
-    const sendings = this.historyOf(event).map((one) => one.exchange);
-    return sendings.find((one) => one !== exchange && one.at >= endOf(exchange));
-  }
-
-  /** When an event that has no answer that settles it must have come again. */
-  #dueAt(history: History): number {
-    const { status, toldS, answeredAt, at } = history.at(-1)!.exchange;
-    const isPartNext = status === 400 || status === 413;
-    const waitS = toldS ?? (isPartNext ? 0 : Math.min(2 ** (history.length - 1), LONGEST_WAIT_S));
-    return (answeredAt ?? at) + waitS * 1000 * WAIT_TOLERANCE.factor + WAIT_TOLERANCE.ms;
-  }
-
-  /** Only a camera that sends others afterwards has given up: it may have been switched off. After a 401 it must come back. */
-  #isLost(history: History): boolean {
-    const { event, exchange } = history.at(-1)!;
-    const isOpen = history.every(({ outcome }) => outcome === 'open');
-    if (!isOpen || (this.#revisions.get(event.id) ?? -1) > event.revision) return false;
-    const later = this.#timesOf.get(event.source)!.filter((at) => at > endOf(exchange));
-    const seenAt = exchange.status === 401 ? this.#endedAt : (later.at(-1) ?? 0);
-    return later.length >= LATER_REQUESTS || seenAt >= this.#dueAt(history);
+    return [whole];
   }
 }
 
 function resendsIn(history: History): Resend[] {
   const settled = history.findIndex(({ outcome }) => outcome !== 'open');
   const open = settled < 0 ? history : history.slice(0, settled + 1);
-  return open.flatMap((after, i) => {
-    const before = open[i - 1];
-    return before === undefined || before.exchange === after.exchange ? [] : [{ before, after, history }];
+  return open.slice(1).flatMap((after, i) => {
+    const before = open[i]!;
+    return after.exchange.at < endOf(before.exchange) ? [] : [{ before, after, history }];
   });
+}
+
+/** When an event that has no answer that settles it must have come again. */
+function dueAt(history: History): number {
+  const { status, toldS, answeredAt, at } = history.at(-1)!.exchange;
+  const isPartNext = status === 400 || status === 413;
+  const waitS = toldS ?? (isPartNext ? 0 : Math.min(2 ** (history.length - 1), LONGEST_WAIT_S));
+  return (answeredAt ?? at) + waitS * 1000 * WAIT_TOLERANCE.factor + WAIT_TOLERANCE.ms;
 }
 
 /** @returns when the camera could know the result; without an answer, when it was sent. */
