@@ -1,7 +1,6 @@
 import fs from 'node:fs';
-import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { fsync, partialNameOf } from './atomicFile.ts';
+import { partialNameOf, publish, removePartial } from './atomicFile.ts';
 import { OperatorError } from './operatorError.ts';
 import { inheritOwner } from './owner.ts';
 import { cleanUpOnExit } from './signals.ts';
@@ -11,8 +10,8 @@ const FILE_MODE = 0o640;
 const { O_WRONLY, O_CREAT, O_EXCL } = fs.constants;
 
 /**
- * Writes to a temporary file beside `name`, fsyncs it and renames it, so that a file called `name` is always complete. Unless
- * SIGKILL ends the process, an unfinished temporary file is removed. Others cannot read it; root gives it to the owner of its directory.
+ * Writes aside, fsyncs and renames, so that a file called `name` is always complete. Only SIGKILL leaves an unfinished temporary
+ * file. Others cannot read it; root gives it to the owner of its directory.
  * @throws {OperatorError} from each step: why the file cannot be written.
  */
 export function fileSink(name: string): Sink {
@@ -25,18 +24,15 @@ export function fileSink(name: string): Sink {
   // The target of a link: the rename would replace the link. It does replace one that appears meanwhile.
   const file = existing?.isFile() ? operatorErrors(name, () => fs.realpathSync(name)) : name;
   const partial = isSpecial ? name : partialNameOf(file);
-  let isOpen = false;
-  const remove = () => isOpen && fs.rmSync(partial, { force: true });
-  const cancelCleanup = isSpecial ? () => {} : cleanUpOnExit(remove);
-  // Never follow a link, or write to a file, that another user creates meanwhile.
-  const flags = isSpecial ? O_WRONLY : O_WRONLY | O_CREAT | O_EXCL;
   const fd = operatorErrors(name, () => {
-    if (!isSpecial) fs.rmSync(partial, { force: true });
-    const fd = fs.openSync(partial, flags, FILE_MODE);
-    if (!isSpecial) inheritOwner(fd, partial);
+    if (isSpecial) return fs.openSync(partial, O_WRONLY);
+    removePartial(partial);
+    // Never follow a link, or write to a file, that another user creates meanwhile.
+    const fd = fs.openSync(partial, O_WRONLY | O_CREAT | O_EXCL, FILE_MODE);
+    inheritOwner(fd, partial);
     return fd;
   });
-  isOpen = true;
+  const cancelCleanup = isSpecial ? () => {} : cleanUpOnExit(() => removePartial(partial));
   return {
     replaces: existing?.isFile() === true,
     write: async (data) => {
@@ -46,19 +42,10 @@ export function fileSink(name: string): Sink {
       await setImmediate();
     },
     commit: () => {
-      if (isSpecial) return fs.closeSync(fd);
-      operatorErrors(name, () => {
-        fs.fsyncSync(fd);
-        fs.closeSync(fd);
-        fs.renameSync(partial, file);
-        cancelCleanup();
-        fsync(path.dirname(file));
-      });
+      operatorErrors(name, () => fs.closeSync(fd));
+      if (isSpecial) return;
+      publish(partial, file);
+      cancelCleanup();
     },
   };
-}
-
-/** Creates a directory; its parent must exist. @throws {OperatorError} why it cannot be created. */
-export function makeDirectory(place: string): void {
-  operatorErrors(place, () => fs.mkdirSync(place));
 }

@@ -126,7 +126,7 @@ t.test('a wrong URL is told alike, wherever it comes from, and never with its pa
   ] as const) {
     const { status, stderr } = await commandInProcess(args, env);
     t.equal(status, 2, args.join(' '));
-    t.match(stderr, /^courtd: "ftp:\/\/hq" is no address [^\n]*Give nats:\/\/[^\n]+\n$/);
+    t.match(stderr, /^courtd: "…@hq" is no address [^\n]*Give nats:\/\/[^\n]+\n$/);
   }
 });
 

@@ -14,13 +14,12 @@ export function localFeed(directory: DataDirectory, options: FeedOptions = {}): 
   const { promise, resolve } = Promise.withResolvers<number>();
   const ending = new AbortController();
   const end = AbortSignal.any([ending.signal, ...(signal === undefined ? [] : [signal])]);
-  const lines = serveLog(directory, players, () => promise, onDamage, end);
+  const chunks = serveLog(directory, players, () => promise, onDamage, end);
   return {
-    lines,
+    bytes: (async function* () {
+      for await (const lines of chunks) yield Buffer.from(lines.join(''));
+    })(),
     answer: (text) => resolve(Number(text)),
-    close: () => {
-      ending.abort();
-      void lines.return(undefined).catch(() => {});
-    },
+    close: () => ending.abort(),
   };
 }

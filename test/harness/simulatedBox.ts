@@ -1,15 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { jetstream } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
-import {
-  AFTER,
-  COUNT,
-  LAST,
-  SHA256,
-  sha256Of,
-  statusSubjectOf,
-  subjectOf,
-} from '../../src/fleet/nats/fleetLog.ts';
+import { sha256Of } from '../../src/fleet/log/chunk.ts';
+import { statusSubjectOf, subjectOf } from '../../src/fleet/log/fleetLog.ts';
 import { event } from './events.ts';
 
 /** A box as headquarters sees it: what `courtd ship` publishes, without a box behind it. */
@@ -66,10 +59,10 @@ export class SimulatedBox {
   async send({ after, last, count, sha256, data }: Chunk): Promise<void> {
     const head = headers();
     for (const [name, value] of Object.entries({
-      [AFTER]: after,
-      [LAST]: last,
-      [COUNT]: count,
-      [SHA256]: sha256,
+      'Courtd-After': after,
+      'Courtd-Last': last,
+      'Courtd-Count': count,
+      'Courtd-SHA256': sha256,
     })) {
       head.set(name, `${value}`);
     }

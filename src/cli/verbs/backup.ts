@@ -5,7 +5,7 @@ import { BACKUPS_KEPT, BACKUPS_KEPT_MAX } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { bytesFor, counted, isoTime } from '../../base/units.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
-import { readCopyReport, writeCopyReport } from '../../fleet/report/copyReport.ts';
+import { copyReport } from '../../fleet/report/copyReport.ts';
 import { runDirectory } from '../../fleet/report/reportFile.ts';
 import { CopyFollower, ForeignCopy } from '../../store/backup/follow.ts';
 import { makeBackup } from '../../store/backup/makeBackup.ts';
@@ -71,14 +71,14 @@ async function followTo(place: string, { data }: DataOption): Promise<void> {
   if (directory === path.resolve(data.path))
     throw new OperatorError(`${place} has the database itself. Name a directory on another disk.`);
   const runDir = runDirectory(process.env, data.path);
-  const before = readCopyReport(process.env, data.path);
+  const before = copyReport.read(runDir);
   const { epoch, seq, last_at } =
     before?.place === directory ? before : { epoch: null, seq: null, last_at: null };
   let report = { place: directory, epoch, seq, last_at, error: null as string | null };
   let told: string | null = '';
   const note = (changes: Partial<typeof report>) => {
     report = { ...report, ...changes };
-    writeCopyReport(runDir, report);
+    copyReport.write(runDir, report);
   };
   const tell = (changes: Partial<typeof report>) => {
     note(changes);

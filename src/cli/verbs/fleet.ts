@@ -50,8 +50,7 @@ export function define(fleet: Command): void {
 /** `courtd fleet init`. */
 async function init(url: string, options: FleetOptions): Promise<void> {
   const { servers } = parseServers(url);
-  const onWait = () => say('courtd: the servers are not ready yet: waiting for them.');
-  const made = await withHeadquarters(url, options, (nc) => createStreams(nc, servers.length, onWait));
+  const made = await withHeadquarters(url, options, (nc) => createStreams(nc, servers.length));
   for (const { name, outcome, copies } of made) printText(`${name}: ${outcome}, copies: ${copies}\n`);
   say(
     'courtd: every server must have "sync_interval: always" in its block jetstream. Without it a power cut can lose events that ' +

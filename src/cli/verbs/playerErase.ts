@@ -6,9 +6,9 @@ import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { assertDaemonRuns, haveDone } from '../../control/workClient.ts';
 import { ERASE_PATH, type EraseBody } from '../../control/workRoutes.ts';
 import { shownUrl } from '../../fleet/nats/address.ts';
-import { readCopyReport } from '../../fleet/report/copyReport.ts';
+import { copyReport } from '../../fleet/report/copyReport.ts';
 import { runDirectory } from '../../fleet/report/reportFile.ts';
-import { readReport } from '../../fleet/ship/report.ts';
+import { shipReport } from '../../fleet/ship/report.ts';
 import { serviceOf } from '../../host/serviceSettings.ts';
 import { mayName, type Naming, naming } from '../../protocol/playerRedaction.ts';
 import { BACKUP_NAME, backupPlaces, lastBackupMs } from '../../store/backup/lastBackup.ts';
@@ -79,8 +79,8 @@ async function placesOf(data: DataDirectory): Promise<Place[]> {
   ]);
   const lastMs = lastBackupMs(data);
   if (backups.size === 0 && lastMs !== undefined) backups.add(`a backup of ${isoTime(lastMs)}`);
-  const copies = new Set([copyDir, readCopyReport(settings, data.path)?.place]);
-  const report = readReport(runDirectory(settings, data.path));
+  const copies = new Set([copyDir, copyReport.read(runDirectory(settings, data.path))?.place]);
+  const report = shipReport.read(runDirectory(settings, data.path));
   const shipped = url === undefined ? report?.url : shownUrl(url);
   const isNamedThere = settings.COURTD_SHIP_PLAYERS !== 'pseudonym';
   const all = (kind: Place['kind'], places: Iterable<string | undefined>) =>

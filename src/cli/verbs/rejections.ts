@@ -10,7 +10,8 @@ import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts'
 import { readRecentKeys, storedLookup } from '../../store/read/storedKeys.ts';
 import { withRefused } from '../../store/refused/readRefused.ts';
 import type { RefusedFile, RefusedRequest } from '../../store/refused/refusedFile.ts';
-import { refusedLines, unpacked } from '../../store/refused/refusedLines.ts';
+import { refusedLines } from '../../store/refused/refusedLines.ts';
+import { unpacked } from '../../store/refused/withoutToken.ts';
 import { integer, json, notEmpty, output, parsePeriod } from '../options/optionParsers.ts';
 import {
   type JsonOption,

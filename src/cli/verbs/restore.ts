@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { counted, isoTime } from '../../base/units.ts';
 import { shellWord } from '../../base/visibleText.ts';
-import { withDatabaseOfLines } from '../../fleet/log/restoredLines.ts';
+import { logLines } from '../../fleet/log/logLines.ts';
 import { type Restored, restoreDatabase } from '../../store/backup/restore.ts';
 import type { Salvaged } from '../../store/backup/salvage.ts';
 import type { DataOption } from '../../store/open/withDatabase.ts';
@@ -24,11 +24,7 @@ export function define(command: Command): void {
     .option('--salvage', 'also add what the replaced database has and the backup has not')
     .addOption(json())
     .addHelpText('after', HELP)
-    .action((file, _options, command) => {
-      const options: RestoreOptions = command.optsWithGlobals();
-      if (file !== '-') return restore(file, options);
-      return withDatabaseOfLines(options.data, (made) => restore(made, options, 'the lines'));
-    });
+    .action((file, _options, command) => restore(file, command.optsWithGlobals()));
 }
 
 interface RestoreOptions extends DataOption, JsonOption {
@@ -36,8 +32,10 @@ interface RestoreOptions extends DataOption, JsonOption {
 }
 
 /** The exit status is 1 if the restore is incomplete: an event of the backup, or of a salvaged database, is damaged. */
-async function restore(file: string, options: RestoreOptions, name = file): Promise<void> {
-  const restored = await restoreDatabase(options.data, file, {
+async function restore(file: string, options: RestoreOptions): Promise<void> {
+  const from = file === '-' ? logLines(process.stdin) : file;
+  const name = typeof from === 'string' ? from : from.name;
+  const restored = await restoreDatabase(options.data, from, {
     salvages: options.salvage ?? false,
     salvaging: (events) => progress.show(() => `${counted(events, 'event')} salvaged`),
     replacing: (name) =>

@@ -5,7 +5,7 @@ import { Connector } from '../../fleet/nats/connect.ts';
 import { knownUpTo, runDirectory } from '../../fleet/report/reportFile.ts';
 import { childFeed, socketFeed } from '../../fleet/ship/boxLog.ts';
 import { NatsLog } from '../../fleet/ship/natsLog.ts';
-import { readReport, type ShipReport } from '../../fleet/ship/report.ts';
+import { type ShipReport, shipReport } from '../../fleet/ship/report.ts';
 import { shipSettings } from '../../fleet/ship/settings.ts';
 import { Shipper } from '../../fleet/ship/shipper.ts';
 import { beginEpoch, readEpochs } from '../../store/layout/epochs.ts';
@@ -70,7 +70,7 @@ function tell({ state, url, error, shipped_seq }: ShipReport): void {
 
 /** `courtd ship --new-epoch`: prints the name of the epoch. */
 async function beginNewEpoch(data: DataOption['data']): Promise<void> {
-  const report = readReport(runDirectory(process.env, data.path));
+  const report = shipReport.read(runDirectory(process.env, data.path));
   await withDatabase({ data }, (db) => {
     db.transaction(() =>
       beginEpoch(db, knownUpTo(report?.epoch, report?.shipped_seq, readEpochs(db)) ?? 0),

@@ -1,15 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { OperatorError } from '../../base/operatorError.ts';
+import { retry } from '../log/retry.ts';
 import { Connector, type Headquarters } from '../nats/connect.ts';
-import { faultOf, NatsFault, passes } from '../nats/faults.ts';
+import { faultOf, passes } from '../nats/faults.ts';
 
 export type FleetOptions = Omit<Headquarters, 'url'>;
 
 /** Half a minute in which the servers may be started again. */
 const RECONNECT = { maxReconnectAttempts: 15, reconnectTimeWait: 1_000, reconnectJitter: 1_000 };
-/** How long to wait for an election, or for a third server to start. */
-const WAIT_MS = 60_000;
-const RETRY_MS = 500;
 
 /**
  * Connects to headquarters, runs `work` and closes the connection.
@@ -25,37 +23,16 @@ export async function withHeadquarters<Result>(
   try {
     return await work(nc);
   } catch (error) {
+    if (error instanceof OperatorError) throw error;
     // If the connection has ended for good, its reason says more than what became of the work.
     const end = nc.isClosed() ? await nc.closed() : undefined;
-    throw isOfNats(end ?? error) ? faultOf(end ?? error, connector.shown) : error;
+    throw faultOf(end ?? error, connector.shown);
   } finally {
     await nc.close();
   }
 }
 
-/**
- * Does work again for up to a minute: servers that elect a leader do not answer, or answer with an error.
- * @param onWait is called once, if it has to wait.
- */
-export async function untilReady<Result>(work: () => Promise<Result>, onWait = () => {}): Promise<Result> {
-  const end = performance.now() + WAIT_MS;
-  for (let tries = 0; ; tries++) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!passes(error) || performance.now() > end) throw error;
-    }
-    if (tries === 0) onWait();
-    await sleep(RETRY_MS);
-  }
-}
-
-/** Whether it is an error of NATS's library, and not one of ours or a bug. */
-function isOfNats(error: unknown): boolean {
-  if (error instanceof NatsFault) return true;
-  return (
-    error instanceof Error &&
-    /Error$/.test(error.name) &&
-    !/^(Type|Range|Syntax|Reference)?Error$/.test(error.name)
-  );
+/** Does work again for up to a minute: servers that elect a leader, or start, do not answer, or answer with an error. */
+export function untilReady<Result>(work: () => Promise<Result>): Promise<Result> {
+  return retry(work, passes, { everyMs: 500, forMs: 60_000 });
 }

@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../../base/operatorError.ts';
-import { readData, seqOf } from '../log/chunk.ts';
-import { chunkHead, STREAM, sourceOf, subjectOf } from '../nats/fleetLog.ts';
+import { type Chunk, readChunk, seqOf } from '../log/chunk.ts';
+import { STREAM, sourceOf, subjectOf } from '../log/fleetLog.ts';
 import { readStream } from './readStream.ts';
 
 /**
@@ -16,46 +16,36 @@ export async function* readEvents(
   box: string | undefined,
   after: number,
 ): AsyncGenerator<string[]> {
-  const chains = new Chains();
+  const ends: Ends = new Map();
   const filter = box && subjectOf(box, '*');
   for await (const { subject, seq, headers, data } of readStream(nc, { stream: STREAM, filter })) {
     const source = sourceOf(subject);
-    const head = chunkHead(headers);
-    const { lines, fault } =
-      head === undefined
-        ? { lines: [], fault: 'it does not have the headers of a chunk' }
-        : readData(head, data);
-    if (head === undefined || fault !== '')
+    const chunk = readChunk(data, headers);
+    if (typeof chunk === 'string')
       throw new OperatorError(
-        `Message ${seq} of ${STREAM} (box ${source.box}) is damaged: ${fault}. Restore the servers from a backup, or delete the message ("nats stream rmm ${STREAM} ${seq}") and read on with --after.`,
+        `Message ${seq} of ${STREAM} (box ${source.box}) is damaged: ${chunk}. Restore the servers from a backup, or delete the message ("nats stream rmm ${STREAM} ${seq}") and read on with --after.`,
       );
-    const end = chains.follow(source, head);
+    const end = follow(ends, source, chunk);
     // Before --after nobody asked whether the log is whole.
-    if (end !== undefined && head.after > after)
+    if (end !== undefined && chunk.after > after)
       throw new OperatorError(
-        `The log of box ${source.box} has a hole: it ends at seq ${end}, and message ${seq} of ${STREAM} continues after seq ${head.after}. If the message between was deleted, read on with --box ${source.box} --after ${head.after}.`,
+        `The log of box ${source.box} has a hole: it ends at seq ${end}, and message ${seq} of ${STREAM} continues after seq ${chunk.after}. If the message between was deleted, read on with --box ${source.box} --after ${chunk.after}.`,
       );
-    const start = `{"box":${JSON.stringify(source.box)},"epoch":${JSON.stringify(source.epoch)},`;
-    const wanted = lines.filter((line) => seqOf(line) > after);
-    if (wanted.length > 0) yield wanted.map((line) => `${start}${line.slice(1)}`);
+    const start = JSON.stringify(source).slice(0, -1);
+    const wanted = chunk.lines.filter((line) => seqOf(line) > after);
+    if (wanted.length > 0) yield wanted.map((line) => `${start},${line.slice(1)}`);
   }
 }
 
-/** The position of the reader in the log of each box. */
-class Chains {
-  /** By box and epoch; and by box the highest seq of all its epochs. */
-  readonly #ends = new Map<string, number>();
+/** Up to where each log has been read: by box and epoch; and by box the highest seq of all its epochs. */
+type Ends = Map<string, number>;
 
-  /** @returns the seq at which the log ended, if the chunk does not continue it; undefined: it does. */
-  follow(
-    { box, epoch }: { box: string; epoch: string },
-    { after, last }: { after: number; last: number },
-  ): number | undefined {
-    const key = `${box}.${epoch}`;
-    const [end, highest] = [this.#ends.get(key), this.#ends.get(box) ?? 0];
-    this.#ends.set(key, last).set(box, Math.max(highest, last));
-    if (end !== undefined) return after === end ? undefined : end;
-    // A new epoch begins behind what headquarters had, or, after a restore, behind what the backup had of that.
-    return after <= highest ? undefined : highest;
-  }
+/** @returns the seq at which the log ended, if the chunk does not continue it; undefined: it does. */
+function follow(ends: Ends, { box, epoch }: ReturnType<typeof sourceOf>, { after, last }: Chunk) {
+  const key = `${box}.${epoch}`;
+  const [end, highest] = [ends.get(key), ends.get(box) ?? 0];
+  ends.set(key, last).set(box, Math.max(highest, last));
+  if (end !== undefined) return after === end ? undefined : end;
+  // A new epoch begins behind what headquarters had, or, after a restore, behind what the backup had of that.
+  return after <= highest ? undefined : highest;
 }

@@ -1,77 +1,91 @@
-import { gunzipSync } from 'node:zlib';
-import { type ChunkHead, sha256Of } from '../nats/fleetLog.ts';
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
 
-/** The data of a chunk: events as `courtd tail --json` prints them, a line each, gzipped. */
+/** A chunk of a box's log is one message: events as `courtd tail --json` prints them, one line each, as gzip (design 8). */
 
-/** A chunk holds no more than this, but always one event; its bytes are those of the lines, in UTF-8 (design 8). */
+/** A chunk has no more than this, but always one event; its bytes are those of the lines, in UTF-8. */
 export const CHUNK_LIMITS = { events: 500, bytes: 512 * 1024 } as const;
-
 /** Unpacked, at most: one event always fits, and may be as large as a request. */
-export const UNPACKED_BYTES_MAX = 128 * 1024 ** 2;
+const UNPACKED_BYTES_MAX = 128 * 1024 ** 2;
+
 const LINE_SEQ = /^\{"seq":(\d{1,15}),/;
 const EVENT = '"event":';
 const ERASED = '"erased":true,';
 const PAYLOAD = ',"payload":';
+const gzip: (text: string) => Promise<Buffer> = promisify<string, Buffer>(zlib.gzip);
 
-/** A chunk of a box's log as headquarters has it. */
-export interface StoredChunk {
+export interface Chunk {
   /** The last seq of the chunk before; 0: none. Seqs between may be missing, because they were pruned. */
   readonly after: number;
   readonly last: number;
-  /** As `tail --json` writes them, with their line ends. */
+  /** With their line ends. */
   readonly lines: readonly string[];
 }
 
-/** @returns the lines of a text, with their ends; what follows the last end is none. */
-export function linesIn(text: string): string[] {
-  return text.match(/[^\n]*\n/g) ?? [];
+/** What headers are read from: those of the NATS library. */
+interface Headers {
+  get(name: string): string;
 }
 
-/** @returns the events, one line each, with its end. @throws if the data is damaged. */
-export function linesOf(data: Uint8Array): string[] {
-  return linesIn(gunzipSync(data, { maxOutputLength: UNPACKED_BYTES_MAX }).toString());
+/** @returns the message that carries a chunk: its data, and its headers by name. */
+export async function messageOf({ after, last, lines }: Chunk) {
+  const data = await gzip(lines.join(''));
+  const headers = {
+    'Courtd-After': `${after}`,
+    'Courtd-Last': `${last}`,
+    'Courtd-Count': `${lines.length}`,
+    'Courtd-SHA256': sha256Of(data),
+  };
+  return { data, headers };
 }
 
-/** @returns the seq of an event's line; NaN if it is none. */
+/** @returns the number in a header; NaN if there is none. */
+export function numberIn(
+  headers: Headers | undefined,
+  name: 'Courtd-After' | 'Courtd-Last' | 'Courtd-Count',
+) {
+  const text = headers?.get(name) ?? '';
+  return /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+}
+
+/** @returns the chunk of a message, or in what the message is damaged. */
+export function readChunk(data: Uint8Array, headers: Headers | undefined): Chunk | string {
+  const [after, last] = [numberIn(headers, 'Courtd-After'), numberIn(headers, 'Courtd-Last')];
+  const count = numberIn(headers, 'Courtd-Count');
+  if (!(after < last && count > 0)) return 'it does not have the headers of a chunk';
+  if (headers?.get('Courtd-SHA256') !== sha256Of(data)) return 'its data does not match Courtd-SHA256';
+  let lines: string[];
+  try {
+    const text = zlib.gunzipSync(data, { maxOutputLength: UNPACKED_BYTES_MAX }).toString();
+    lines = text.match(/[^\n]*\n/g) ?? [];
+  } catch {
+    return 'its data cannot be unpacked';
+  }
+  if (lines.length !== count) return `it has ${lines.length} events, but Courtd-Count is ${count}`;
+  let seq = after;
+  for (const line of lines) {
+    if (!(seqOf(line) > seq)) return `its events are not in the order of their seq, after ${seq}`;
+    seq = seqOf(line);
+  }
+  return seq === last ? { after, last, lines } : `its last event is seq ${seq}, but Courtd-Last is ${last}`;
+}
+
+export function sha256Of(data: Uint8Array): string {
+  return createHash('sha256').update(data).digest('hex');
+}
+
+/** @returns the seq of an event's line; NaN if it has none. */
 export function seqOf(line: string): number {
   return Number(LINE_SEQ.exec(line)?.[1]);
 }
 
-/** @returns the events of a chunk, and how its data differs from its head: empty if it does not. */
-export function readData(head: ChunkHead, data: Uint8Array): { lines: string[]; fault: string } {
-  if (sha256Of(data) !== head.sha256) return { lines: [], fault: 'its data does not match Courtd-SHA256' };
-  try {
-    const lines = linesOf(data);
-    return { lines, fault: linesFault(head, lines) };
-  } catch {
-    return { lines: [], fault: 'its data cannot be unpacked' };
-  }
-}
-
-function linesFault({ after, last, count }: ChunkHead, lines: readonly string[]): string {
-  if (lines.length !== count) return `it has ${lines.length} events, but Courtd-Count is ${count}`;
-  let seq = after;
-  for (const line of lines) {
-    const next = seqOf(line);
-    if (!(next > seq)) return `its events are not in the order of their seq, after ${seq}`;
-    seq = next;
-  }
-  return seq === last ? '' : `its last event is seq ${seq}, but Courtd-Last is ${last}`;
-}
-
-/** @returns the part of a line that neither an erasure nor a pseudonym changes; its strings have no quote without a backslash. */
-function unchangingPart(line: string): string {
-  const end = line.indexOf(PAYLOAD);
-  return end < 0 ? line : line.slice(0, end);
-}
-
-/** Whether two lines are of one event, stored at the same moment under the same seq: it may have been erased between them. */
+/**
+ * Whether two lines are of one event, stored at the same moment under the same seq. An erasure and a pseudonym change only what
+ * follows its payload, and add a mark.
+ */
 export function isSameEvent(one: string, other: string): boolean {
-  const [a, b] = [one, other].map((line) => unchangingPart(line).replace(ERASED + EVENT, EVENT));
+  // No name of a member can be in the strings before: their quotes have a backslash.
+  const [a, b] = [one, other].map((line) => line.split(PAYLOAD, 1)[0]!.replace(ERASED + EVENT, EVENT));
   return a === b;
-}
-
-/** @returns the event of a line, as the JSON text that its camera sent: JSON.parse would round its long numbers. */
-export function eventOf(line: string): string {
-  return line.slice(line.indexOf(EVENT) + EVENT.length, line.lastIndexOf('}'));
 }

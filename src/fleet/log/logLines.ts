@@ -1,68 +1,78 @@
 import { isUtf8 } from 'node:buffer';
-import { BATCH_EVENTS, BODY_BYTES, LINE_BYTES } from '../../base/limits.ts';
+import { BATCH_EVENTS } from '../../base/limits.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { type Line, splitLines } from '../../base/splitLines.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { Problem } from '../../protocol/errors.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
-import type { LoggedEvent } from '../../store/backup/databaseOfLog.ts';
+import { databaseOfLog, type LoggedEvent } from '../../store/backup/databaseOfLog.ts';
+import type { RestoreSource } from '../../store/backup/restore.ts';
 import { isTime } from '../../store/layout/valueFault.ts';
-import { linesIn } from './chunk.ts';
 
-/** Lines of `tail --json`, of a copy and of `fleet tail`, read back to what was stored. */
+/** Lines of `tail --json` and of `fleet tail`, read back to what was stored. */
 
-const [LINE_FEED] = [0x0a];
 const HEAD =
   /^\{(?:"box":"([^"]*)","epoch":"([^"]*)",)?"seq":(\d{1,16}),"received_at":"([^"]*)",(?:"erased":(true),)?(?:"late":(true),)?"event":(?=\{)/;
-/** As far as the names of a copy's files go. */
+/** As far as the headers at headquarters go. */
 const SEQ_MAX = 1e15 - 1;
 
-/** The fault of a line. */
-export class LineFault extends Error {
-  /** Of the lines that were given, from 0 on. */
-  readonly index: number;
-
-  constructor(index: number, message: string) {
-    super(message);
-    this.index = index;
-  }
+/** @returns what a database is restored from. Restoring it throws an OperatorError for a line that is none of courtd's. */
+export function logLines(pieces: AsyncIterable<Buffer>): RestoreSource {
+  return {
+    name: 'the lines',
+    isSame: () => false,
+    copyTo: (target) => databaseOfLog(target, loggedEvents(pieces)),
+    close: () => {},
+  };
 }
 
 /**
- * @param lines with their line ends.
- * @returns what was stored: every byte of payloads and unknown fields.
- * @throws {LineFault}
+ * @yields what was stored, at most BATCH_EVENTS at once: every byte of payloads and unknown fields.
+ * @throws {OperatorError} names the first line that is none of courtd's, or was cut off.
  */
-export function decodeLines(lines: readonly string[]): LoggedEvent[] {
-  const decoded: LoggedEvent[] = [];
-  for (let from = 0; from < lines.length; from += BATCH_EVENTS) {
-    const some = lines.slice(from, from + BATCH_EVENTS);
-    const heads = some.map((line, i) => parseHead(line, from + i));
-    const events = decodeEvents(
-      some.map((line, i) => line.slice(heads[i]!.length, line.lastIndexOf('}'))),
-      from,
-    );
-    for (const [i, event] of events.entries()) {
-      const { length: _, isErased, ...head } = heads[i]!;
-      decoded.push({ ...head, event: isErased ? { ...event, erased: true } : event });
-    }
+async function* loggedEvents(pieces: AsyncIterable<Buffer>): AsyncGenerator<LoggedEvent[]> {
+  let lines: Line[] = [];
+  for await (const line of splitLines(pieces)) {
+    if (!line.hasEnd) throw fault(line.number, 'has no end: the lines were cut off');
+    lines.push(line);
+    if (lines.length < BATCH_EVENTS) continue;
+    yield decodeLines(lines);
+    lines = [];
   }
-  return decoded;
+  yield decodeLines(lines);
 }
 
-function parseHead(line: string, index: number) {
-  const match = HEAD.exec(line);
-  if (match === null || !line.endsWith('}\n'))
-    throw new LineFault(index, 'is no line of "tail --json" or "fleet tail"');
-  const [head, box, epoch, number, time, erased, late] = match;
-  const [seq, receivedMs] = [Number(number), Date.parse(time!)];
-  if (late !== undefined) throw new LineFault(index, 'is out of the order of arrival: leave "--order" out');
-  if (seq < 1 || seq > SEQ_MAX) throw new LineFault(index, `has the seq ${number}, which no event has`);
+function fault(number: number, what: string): OperatorError {
+  return new OperatorError(
+    `Line ${number} ${what}. Give all lines as "courtd fleet tail" or "courtd tail --json" prints them.`,
+  );
+}
+
+function decodeLines(lines: readonly Line[]): LoggedEvent[] {
+  const heads = lines.map(parseHead);
+  const texts = lines.map(({ bytes }, i) => bytes.toString().slice(heads[i]!.length, -1));
+  return decodeEvents(lines, texts).map((event, i) => {
+    const { length: _, isErased, ...head } = heads[i]!;
+    return { ...head, event: isErased ? { ...event, erased: true } : event };
+  });
+}
+
+function parseHead({ bytes, number }: Line) {
+  if (!isUtf8(bytes)) throw fault(number, 'is not UTF-8');
+  const text = bytes.toString();
+  const match = HEAD.exec(text);
+  if (match === null || !text.endsWith('}')) throw fault(number, 'is no line of an event');
+  const [head, box, epoch, given, time, erased, late] = match;
+  const [seq, receivedMs] = [Number(given), Date.parse(time!)];
+  if (late !== undefined) throw fault(number, 'is out of the order of arrival: leave "--order" out');
+  if (seq < 1 || seq > SEQ_MAX) throw fault(number, `has the seq ${given}, which no event has`);
   if (!isTime(receivedMs) || new Date(receivedMs).toISOString() !== time)
-    throw new LineFault(index, `has a "received_at" that is no time of courtd's: ${time}`);
+    throw fault(number, `has a "received_at" that is no time of courtd's: ${time}`);
   return { box, epoch, seq, receivedMs, isErased: erased !== undefined, length: head.length };
 }
 
 /** Together, or, if that fails, one by one, to find the one at fault. */
-function decodeEvents(texts: readonly string[], from: number): CourtEvent[] {
+function decodeEvents(lines: readonly Line[], texts: readonly string[]): CourtEvent[] {
   try {
     const events = decodeBatch(Buffer.from(`[${texts.join(',')}]`));
     if (events.length === texts.length) return events;
@@ -74,37 +84,8 @@ function decodeEvents(texts: readonly string[], from: number): CourtEvent[] {
       return decodeBatch(Buffer.from(text))[0]!;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      throw new LineFault(
-        from + i,
-        `holds no event that courtd has stored: ${error.message.replace(/\.$/, '')}`,
-      );
+      const what = error.message.replace(/\.$/, '');
+      throw fault(lines[i]!.number, `holds no event that courtd has stored: ${what}`);
     }
   });
-}
-
-/**
- * @param onTorn is called if the last line has no end, and is left out.
- * @yields the lines of a text that comes in pieces, with their line ends.
- * @throws {LineFault}
- */
-export async function* splitLines(
-  pieces: AsyncIterable<Buffer>,
-  onTorn: () => void,
-): AsyncGenerator<readonly string[]> {
-  let parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of pieces) {
-    const end = piece.lastIndexOf(LINE_FEED) + 1;
-    if (end > 0) {
-      const text = Buffer.concat([...parts, piece.subarray(0, end)]);
-      if (!isUtf8(text)) throw new LineFault(0, 'or one of those behind it is not UTF-8');
-      yield linesIn(text.toString());
-      [parts, bytes] = [[], 0];
-    }
-    parts.push(piece.subarray(end));
-    bytes += piece.length - end;
-    if (bytes > LINE_BYTES)
-      throw new LineFault(0, `is longer than ${BODY_BYTES} bytes: no event is so large`);
-  }
-  if (bytes > 0) onTorn();
 }

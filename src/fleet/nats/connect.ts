@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import {
   type ConnectionOptions,
@@ -5,8 +6,8 @@ import {
   credsAuthenticator,
   type NatsConnection,
 } from '@nats-io/transport-node';
-import { SecretFile } from '../../base/secretFile.ts';
-import { parseServers, shownUrl } from './address.ts';
+import { OperatorError, reasonOf } from '../../base/operatorError.ts';
+import { parseServers } from './address.ts';
 import { faultOf, NatsFault } from './faults.ts';
 
 /** The address of headquarters, and how to log in. */
@@ -28,22 +29,24 @@ export class Connector {
   /** The servers, without anything secret. */
   readonly shown: string;
   readonly #address: ReturnType<typeof parseServers>;
-  readonly #creds: SecretFile;
-  readonly #ca: SecretFile;
+  readonly #creds: string | undefined;
+  readonly #ca: string | undefined;
 
   /** @throws {UsageError} if the URL is wrong. @throws {OperatorError} if a file cannot be read. */
   constructor({ url, creds, ca }: Headquarters) {
     this.#address = parseServers(url);
-    this.shown = shownUrl(url);
-    this.#creds = new SecretFile(creds, 'the credentials');
-    this.#ca = new SecretFile(ca, 'the CA certificate');
+    this.shown = this.#address.shown;
+    this.#creds = creds;
+    this.#ca = ca;
+    readSecret(creds);
+    readSecret(ca);
   }
 
   /** @param more options of the library. @throws {NatsFault} of the last server that was tried. */
   async connect(name: string, more: ConnectionOptions): Promise<NatsConnection> {
-    const { servers, hosts, isTls, ...login } = this.#address;
+    const { servers, hosts, isTls, shown: _, ...login } = this.#address;
     try {
-      const ca = this.#ca.read()?.toString();
+      const ca = readSecret(this.#ca);
       const tls = {
         // The library checks a certificate against the name in the URL, and not at all if the URL has an address.
         checkServerIdentity: (_name: string, certificate: PeerCertificate) =>
@@ -69,14 +72,26 @@ export class Connector {
 
   /** A credentials file counts for more than the user of the URL. */
   #authenticator(): ConnectionOptions {
-    const bytes = this.#creds.read();
-    if (bytes === undefined) return {};
-    if (!/BEGIN NATS USER JWT[\s\S]*BEGIN USER NKEY SEED/.test(bytes.toString('latin1')))
+    const creds = readSecret(this.#creds);
+    if (creds === undefined) return {};
+    if (!/BEGIN NATS USER JWT[\s\S]*BEGIN USER NKEY SEED/.test(creds))
       throw new NatsFault(
         'refused',
         'The credentials file holds no NATS credentials. It must have the JWT and the seed that headquarters made for this user.',
       );
-    return { authenticator: (nonce) => credsAuthenticator(this.#creds.read() ?? bytes)(nonce) };
+    return { authenticator: credsAuthenticator(Buffer.from(creds)) };
+  }
+}
+
+/** @returns the text of a file; undefined if it is empty: a unit can name a credential that may not be set. @throws {OperatorError} */
+function readSecret(file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  try {
+    const text = fs.readFileSync(file, 'utf8');
+    return text.trim() === '' ? undefined : text;
+  } catch (error) {
+    const reason = reasonOf(error as NodeJS.ErrnoException);
+    throw new OperatorError(`Cannot read ${file}: ${reason}. Correct the path, or its rights.`);
   }
 }
 

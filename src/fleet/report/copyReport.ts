@@ -4,14 +4,14 @@ import type { Lag, ShippedOf } from '../../store/read/shipLag.ts';
 import {
   isRecent,
   isSeqOrNull,
+  isText,
   isTextOrNull,
   knownUpTo,
-  readReport,
+  ReportFile,
   runDirectory,
-  writeReport,
 } from './reportFile.ts';
 
-/** The progress of a copy, as `backup --follow` writes it to `copy.json` of the runtime directory. Null means unknown. */
+/** How far a copy is, as `backup --follow` reports it. What is not known is null. */
 export interface CopyReport {
   /** When it was written, ISO 8601: a follower that runs writes every few seconds. */
   readonly at: string;
@@ -26,24 +26,14 @@ export interface CopyReport {
   readonly error: string | null;
 }
 
-const FILE = 'copy.json';
-
-export function writeCopyReport(runDir: string | undefined, report: Omit<CopyReport, 'at'>): void {
-  writeReport(runDir, FILE, { at: new Date().toISOString(), ...report });
-}
-
-/** @param env of a command or of the daemon. @param data the path of the data directory. */
-export function readCopyReport(env: NodeJS.ProcessEnv, data: string): CopyReport | undefined {
-  return readReport<CopyReport>(
-    runDirectory(env, data),
-    FILE,
-    ({ at, place, epoch, seq, last_at, error }) =>
-      typeof at === 'string' &&
-      typeof place === 'string' &&
-      [epoch, last_at, error].every(isTextOrNull) &&
-      isSeqOrNull(seq),
-  );
-}
+export const copyReport = new ReportFile<CopyReport>('copy.json', {
+  at: isText,
+  place: isText,
+  epoch: isTextOrNull,
+  seq: isSeqOrNull,
+  last_at: isTextOrNull,
+  error: isTextOrNull,
+});
 
 /** @param readLag reads what readShipLag returns. @returns null if no copy is set up. */
 export function viewCopy(
@@ -51,7 +41,7 @@ export function viewCopy(
   readLag: (shippedOf: ShippedOf) => Lag,
   env = process.env,
 ): CopyStatus | null {
-  const report = readCopyReport(env, data);
+  const report = copyReport.read(runDirectory(env, data));
   const place = report?.place ?? env.COURTD_COPY_DIR;
   if (place === undefined) return null;
   const upTo = (epochs: readonly Epoch[]) => knownUpTo(report?.epoch, report?.seq, epochs);

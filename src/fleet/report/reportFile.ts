@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { writeAtomically } from '../../base/atomicFile.ts';
 import { SMALL_FILE_BYTES } from '../../base/dataDirectory.ts';
 import { membersOf } from '../../base/json.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
@@ -18,57 +19,63 @@ export function runDirectory(env: NodeJS.ProcessEnv, data: string): string | und
   return env.COURTD_RUN_DIR ?? (data === '/var/lib/courtd' ? '/run/courtd' : undefined);
 }
 
-/** Writes aside and renames; long texts are cut. A failure, such as on a full disk, only makes the report older. */
-export function writeReport(runDir: string | undefined, name: string, report: object): void {
-  if (runDir === undefined) return;
-  const file = path.join(runDir, name);
-  // More than a small file could not be read back.
-  const short = (_: string, value: unknown) =>
-    typeof value === 'string' && value.length > TEXT_CHARS ? `${value.slice(0, TEXT_CHARS)}…` : value;
-  try {
-    fs.mkdirSync(path.dirname(file), { recursive: true });
-    fs.writeFileSync(`${file}.new`, `${JSON.stringify(report, short)}\n`);
-    // The daemon and every user read it, whatever the umask.
-    fs.chmodSync(`${file}.new`, 0o644);
-    fs.renameSync(`${file}.new`, file);
-  } catch {
-    // The next one tries again.
-  }
-}
+/** What the members of a report may be. */
+export const isText = (value: unknown) => typeof value === 'string';
+export const isTextOrNull = (value: unknown) => value === null || isText(value);
+export const isSeqOrNull = (value: unknown) =>
+  value === null || (Number.isSafeInteger(value) && (value as number) >= 0);
 
-/** @returns the last report; undefined without one. Another user has written it, so it may be anything that `isReport` lets pass. */
-export function readReport<Report>(
-  runDir: string | undefined,
-  name: string,
-  isReport: (value: Partial<Report>) => boolean,
-): Report | undefined {
-  if (runDir === undefined) return undefined;
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
-  try {
-    const fd = fs.openSync(path.join(runDir, name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+/** Written every few seconds: `at` says when. */
+export class ReportFile<Report extends { readonly at: string }> {
+  readonly #name: string;
+  readonly #shape: Readonly<Record<keyof Report, (value: unknown) => boolean>>;
+
+  /** @param name in the runtime directory. @param shape what each member may be. */
+  constructor(name: string, shape: Readonly<Record<keyof Report, (value: unknown) => boolean>>) {
+    this.#name = name;
+    this.#shape = shape;
+  }
+
+  /** Writes it, with `at`; long texts are cut. A failure, such as on a full disk, only makes the report older. */
+  write(runDir: string | undefined, report: Omit<Report, 'at'>): void {
+    if (runDir === undefined) return;
+    const file = path.join(runDir, this.#name);
+    // More than a small file could not be read back.
+    const short = (_: string, value: unknown) =>
+      typeof value === 'string' && value.length > TEXT_CHARS ? `${value.slice(0, TEXT_CHARS)}…` : value;
     try {
-      const bytes = Buffer.alloc(SMALL_FILE_BYTES);
-      const report = membersOf(bytes.toString('utf8', 0, fs.readSync(fd, bytes, 0, bytes.length, 0)));
-      return isReport(report as Partial<Report>) ? (report as Report) : undefined;
-    } finally {
-      fs.closeSync(fd);
+      fs.mkdirSync(path.dirname(file), { recursive: true });
+      writeAtomically(file, `${JSON.stringify({ at: new Date().toISOString(), ...report }, short)}\n`, true);
+    } catch {
+      // The next one tries again.
     }
-  } catch {
-    return undefined;
+  }
+
+  /** @returns the last report; undefined without one. Another user has written it, so it may be anything. */
+  read(runDir: string | undefined): Report | undefined {
+    if (runDir === undefined) return undefined;
+    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+    try {
+      const fd = fs.openSync(path.join(runDir, this.#name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+      try {
+        const bytes = Buffer.alloc(SMALL_FILE_BYTES);
+        const report = membersOf(bytes.toString('utf8', 0, fs.readSync(fd, bytes, 0, bytes.length, 0)));
+        const names = Object.keys(this.#shape) as (keyof Report & string)[];
+        return names.every((name) => this.#shape[name](report[name]))
+          ? (report as unknown as Report)
+          : undefined;
+      } finally {
+        fs.closeSync(fd);
+      }
+    } catch {
+      return undefined;
+    }
   }
 }
 
 /** Whether the process that wrote it still runs, as far as that is known. */
 export function isRecent({ at }: { readonly at: string }, nowMs = Date.now()): boolean {
   return Math.abs(nowMs - Date.parse(at)) < SILENT_MS;
-}
-
-export function isTextOrNull(value: unknown): boolean {
-  return value === null || typeof value === 'string';
-}
-
-export function isSeqOrNull(value: unknown): boolean {
-  return value === null || (Number.isSafeInteger(value) && (value as number) >= 0);
 }
 
 /**

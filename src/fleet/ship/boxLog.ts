@@ -4,27 +4,23 @@ import path from 'node:path';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { membersOf } from '../../base/json.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { pause } from '../../base/pause.ts';
-import { CHUNK_LIMITS, seqOf } from '../log/chunk.ts';
-import { LineFault, splitLines } from '../log/logLines.ts';
-import type { LogHead } from './serveLog.ts';
+import { splitLines } from '../../base/splitLines.ts';
+import { CHUNK_END, type LogHead } from './serveLog.ts';
 
 /** The log of this box cannot be read now, or has ended; it may be readable again in a moment. */
 export class LogUnavailable extends OperatorError {}
 
-/** The next events of the log. */
+/** The next events of the log; none if none came for a while. */
 export interface Piece {
-  /** As `tail --json` writes them, with their line ends; at least one. */
+  /** As `tail --json` writes them, with their line ends. */
   readonly lines: readonly string[];
-  /** The seq of the last event. */
-  readonly last: number;
   /** Whether no later event is stored, as far as is known. */
   readonly isLast: boolean;
 }
 
-/** The lines of serveLog, and how to answer and to end it. */
+/** What serveLog writes, and how to answer and to end it. */
 export interface Feed {
-  readonly lines: AsyncIterator<readonly string[]>;
+  readonly bytes: AsyncIterable<Buffer>;
   answer(text: string): void;
   close(): void;
 }
@@ -33,108 +29,67 @@ export interface Feed {
 export class BoxLog {
   readonly head: LogHead;
   readonly #feed: Feed;
-  readonly #lines: string[] = [];
-  /** Whether the feed has said that there is no more behind #lines. */
-  #isAtEnd = false;
-  #reading: Promise<IteratorResult<readonly string[]>> | undefined;
+  readonly #lines: AsyncIterator<string>;
 
-  private constructor(feed: Feed, head: LogHead) {
+  private constructor(feed: Feed, lines: AsyncIterator<string>, head: LogHead) {
     this.#feed = feed;
+    this.#lines = lines;
     this.head = head;
   }
 
   /** @throws {LogUnavailable} */
   static async open(feed: Feed): Promise<BoxLog> {
+    const lines = linesOf(feed);
     try {
-      const { value, done } = await readable(feed.lines.next());
-      const head = membersOf(done ? '' : value[0]!);
-      if (!Array.isArray(head.epochs) || head.epochs.length === 0)
-        throw new LogUnavailable(
-          'The log of this box cannot be read. Look for the messages of "courtd tail", such as with "journalctl -u courtd-feed@*".',
-        );
-      return new BoxLog(feed, head as unknown as LogHead);
+      const { value } = await lines.next();
+      const head = membersOf(value ?? '');
+      if (Array.isArray(head.epochs) && head.epochs.length > 0)
+        return new BoxLog(feed, lines, head as unknown as LogHead);
+      throw new LogUnavailable(
+        'The log of this box cannot be read. Look for the messages of "courtd tail", such as with "journalctl -u courtd-feed@*".',
+      );
     } catch (error) {
       feed.close();
       throw error;
     }
   }
 
-  /** Asks for the events behind a seq; once, before `next`. */
-  start(after: number): void {
+  /** @param after a seq. @yields the events behind it, without end; call it once. @throws {LogUnavailable} */
+  async *pieces(after: number): AsyncGenerator<Piece> {
     this.#feed.answer(`${after}\n`);
-  }
-
-  /**
-   * @param gatherMs how long to wait for a chunk to fill. @param waitMs how long to wait for its first event.
-   * @returns a chunk of events; undefined if none came in time.
-   * @throws {LogUnavailable}
-   */
-  async next(gatherMs: number, waitMs: number, signal: AbortSignal): Promise<Piece | undefined> {
-    const startedAt = performance.now();
-    const lines: string[] = [];
-    let [bytes, firstAt] = [0, startedAt];
+    let lines: string[] = [];
     for (;;) {
-      while (this.#lines.length > 0) {
-        const [line] = this.#lines as [string];
-        const size = Buffer.byteLength(line);
-        const isFull = lines.length === CHUNK_LIMITS.events || bytes + size > CHUNK_LIMITS.bytes;
-        if (isFull && lines.length > 0) return this.#piece(lines);
-        if (lines.length === 0) firstAt = performance.now();
-        lines.push(line);
-        bytes += size;
-        this.#lines.shift();
-      }
-      const until = lines.length > 0 ? firstAt + gatherMs : startedAt + waitMs;
-      const leftMs = this.#isAtEnd ? until - performance.now() : Number.POSITIVE_INFINITY;
-      if (signal.aborted || leftMs <= 0) return lines.length > 0 ? this.#piece(lines) : undefined;
-      await this.#read(leftMs, signal);
+      const { value, done } = await this.#lines.next();
+      if (done)
+        throw new LogUnavailable(
+          'The log of this box has ended: a backup was restored, or its feed was stopped.',
+        );
+      const isLast = value === CHUNK_END.none;
+      if (isLast || value === CHUNK_END.more) {
+        yield { lines, isLast };
+        lines = [];
+      } else lines.push(`${value}\n`);
     }
   }
 
   close(): void {
     this.#feed.close();
   }
-
-  #piece(lines: string[]): Piece {
-    return { lines, last: seqOf(lines.at(-1)!), isLast: this.#isAtEnd && this.#lines.length === 0 };
-  }
-
-  /** Reads more, unless nothing comes in time. */
-  async #read(timeoutMs: number, signal: AbortSignal): Promise<void> {
-    this.#reading ??= readable(this.#feed.lines.next());
-    const timer = new AbortController();
-    // Without a timeout only the signal ends the wait.
-    const timeout = pause(Math.min(timeoutMs, 2 ** 31 - 1), AbortSignal.any([signal, timer.signal]));
-    const result = await Promise.race([this.#reading, timeout]);
-    timer.abort();
-    if (!result) return;
-    this.#reading = undefined;
-    if (result.done)
-      throw new LogUnavailable(
-        'The log of this box has ended: a backup was restored, or its feed was stopped.',
-      );
-    for (const line of result.value) {
-      this.#isAtEnd = line === '\n';
-      if (!this.#isAtEnd) this.#lines.push(line);
-    }
-  }
 }
 
-/** @throws {LogUnavailable} in the place of what the other end, or its connection, has done. */
-async function readable<Result>(reading: Promise<Result>): Promise<Result> {
-  return reading.catch((error) => {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (error instanceof OperatorError || error instanceof LineFault || code !== undefined)
-      throw new LogUnavailable(`The log of this box cannot be read: ${message}.`);
-    throw error;
-  });
+async function* linesOf({ bytes }: Feed): AsyncGenerator<string> {
+  try {
+    for await (const line of splitLines(bytes)) if (line.hasEnd) yield line.bytes.toString();
+  } catch (error) {
+    throw new LogUnavailable(`The log of this box cannot be read: ${(error as Error).message}.`);
+  }
 }
 
 /** @returns the feed behind a socket: that of courtd-feed.socket. */
 export function socketFeed(file: string): Feed {
   const socket = net.connect(file);
   return {
-    lines: splitLines(socket, () => {}),
+    bytes: socket,
     answer: (text) => void socket.write(text),
     close: () => void socket.destroy(),
   };
@@ -150,7 +105,7 @@ export function childFeed(directory: DataDirectory): Feed {
   child.stdin.on('error', () => {});
   child.on('error', () => {});
   return {
-    lines: splitLines(child.stdout, () => {}),
+    bytes: child.stdout,
     answer: (text) => void child.stdin.write(text),
     // It ends when its standard input does, or a line cannot be written.
     close: () => {

@@ -1,26 +1,33 @@
 import type { Epoch } from '../../store/layout/epochs.ts';
-import { isSameEvent, type StoredChunk, seqOf } from '../log/chunk.ts';
+import { type Chunk, isSameEvent, seqOf } from '../log/chunk.ts';
 import type { BoxLog } from './boxLog.ts';
 
 /** The position at which the log continues at headquarters. */
 export interface Cursor {
-  /** The name of the epoch that is shipped. */
-  readonly epoch: string;
   /** Headquarters has every event up to here; 0: none. */
   readonly seq: number;
-  /** The number of the message of the epoch's last chunk in the stream; undefined: it has none. */
-  readonly place: number | undefined;
+  /** The number of the epoch's last message in the stream; 0: it has none. */
+  readonly place: number;
 }
 
-/** The last chunk of an epoch at headquarters. */
+/** The last message of an epoch at headquarters. */
 export interface LastChunk {
   readonly place: number;
   /** Undefined: it is none of courtd's. */
-  readonly chunk: StoredChunk | undefined;
+  readonly chunk: Chunk | undefined;
 }
 
 /** Headquarters has something that is not of this log. */
 export class Fenced extends Error {}
+
+/** Headquarters has another last message than was expected: ask it. */
+export class Moved extends Error {
+  constructor() {
+    super(
+      'Headquarters has another last message than it reports. One of its servers is late, or another box ships under this name: check that the name is unique.',
+    );
+  }
+}
 
 /**
  * Finds the position by the last message of the current epoch at headquarters. If there is none yet, by that of the latest
@@ -36,13 +43,12 @@ export class Fenced extends Error {}
 export async function startCursor(
   epochs: readonly Epoch[],
   lastOf: (epoch: string) => Promise<LastChunk | undefined>,
-  isOurs: (chunk: StoredChunk) => Promise<boolean>,
+  isOurs: (chunk: Chunk) => Promise<boolean>,
 ): Promise<Cursor> {
-  const epoch = epochs.at(-1)!.name;
-  const own = await lastOf(epoch);
+  const own = await lastOf(epochs.at(-1)!.name);
   if (own !== undefined) {
     if (own.chunk === undefined || !(await isOurs(own.chunk))) throw new Fenced();
-    return { epoch, seq: own.chunk.last, place: own.place };
+    return { seq: own.chunk.last, place: own.place };
   }
   for (let at = epochs.length - 2; at >= 0; at--) {
     const chunk = (await lastOf(epochs[at]!.name))?.chunk;
@@ -51,9 +57,9 @@ export async function startCursor(
     const shared = Math.min(...later.map(({ fromSeq }) => fromSeq));
     const noted = later.flatMap(({ shippedSeq }) => shippedSeq ?? []);
     const isWhole = noted.length === 0 || (chunk.last <= shared && (await isOurs(chunk)));
-    return { epoch, seq: Math.min(shared, ...(isWhole ? [chunk.last] : noted)), place: undefined };
+    return { seq: Math.min(shared, ...(isWhole ? [chunk.last] : noted)), place: 0 };
   }
-  return { epoch, seq: 0, place: undefined };
+  return { seq: 0, place: 0 };
 }
 
 /**
@@ -61,16 +67,14 @@ export async function startCursor(
  * same under the same seq. What an erasure changes, or a pseudonym, does not count.
  * @param log an open one, whose events have not been asked for.
  */
-export async function hasChunk(log: BoxLog, chunk: StoredChunk, signal: AbortSignal): Promise<boolean> {
+export async function hasChunk(log: BoxLog, chunk: Chunk): Promise<boolean> {
   const { newest_seq, pruned_seq } = log.head;
   if (chunk.last > newest_seq) return false;
   const own = new Map<number, string>();
-  log.start(seqOf(chunk.lines[0]!) - 1);
-  // More events than the chunk has: it is not of this log, however far it claims to reach.
-  while (own.size <= chunk.lines.length) {
-    const piece = await log.next(0, 0, signal);
-    for (const line of piece?.lines ?? []) own.set(seqOf(line), line);
-    if (piece === undefined || piece.last >= chunk.last) break;
+  for await (const { lines, isLast } of log.pieces(seqOf(chunk.lines[0]!) - 1)) {
+    for (const line of lines) own.set(seqOf(line), line);
+    // More events than the chunk has: it is not of this log, however far it claims to reach.
+    if (isLast || own.has(chunk.last) || own.size > chunk.lines.length) break;
   }
   return chunk.lines.every((line) => {
     const stored = own.get(seqOf(line));

@@ -1,24 +1,13 @@
-import {
-  JetStreamApiError,
-  type JetStreamClient,
-  JetStreamError,
-  type JetStreamManager,
-  jetstream,
-  jetstreamManager,
-} from '@nats-io/jetstream';
+import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers as makeHeaders, type NatsConnection } from '@nats-io/transport-node';
-import type { StoredChunk } from '../log/chunk.ts';
-import { chunkOf, messageOf } from '../log/message.ts';
+import { type Chunk, messageOf, readChunk } from '../log/chunk.ts';
+import { MESSAGE_BYTES, STREAM, statusSubjectOf, subjectOf } from '../log/fleetLog.ts';
 import type { Connector } from '../nats/connect.ts';
 import { CODE, codeOf, faultOf, NatsFault } from '../nats/faults.ts';
-import { MESSAGE_BYTES, STREAM, statusSubjectOf, subjectOf } from '../nats/fleetLog.ts';
-import type { LastChunk } from './cursor.ts';
-import { type Headquarters, Moved } from './headquarters.ts';
+import { type LastChunk, Moved } from './cursor.ts';
 
 /** A server syncs its disk before it acknowledges, and may have to elect a leader first. */
 const ANSWER_MS = 5_000;
-/** The headers count for `max_payload`, too. */
-const HEADER_BYTES = 1_024;
 
 interface Link {
   readonly connection: NatsConnection;
@@ -26,11 +15,14 @@ interface Link {
   readonly manager: JetStreamManager;
 }
 
+/** Where a shipper sends the log of its box: a NatsLog, or something that behaves like one. */
+export type Headquarters = Pick<NatsLog, keyof NatsLog>;
+
 /**
  * The log of a box in NATS JetStream. A chunk is one message, which the stream takes only if the last message of its subject is the
  * one that was expected: of a late original and its resend one is refused, however late.
  */
-export class NatsLog implements Headquarters {
+export class NatsLog {
   readonly #connector: Connector;
   readonly #box: string;
   readonly #say: (sentence: string) => void;
@@ -44,6 +36,7 @@ export class NatsLog implements Headquarters {
     this.#say = say;
   }
 
+  /** Connects, if there is no connection. @throws {NatsFault} */
   async connect(): Promise<void> {
     if (this.isOpen()) return;
     // The library's own reconnecting would hide why a connection cannot be made.
@@ -60,7 +53,11 @@ export class NatsLog implements Headquarters {
     );
   }
 
-  /** As some server of the cluster has it: an old one only makes the next publish fail. */
+  /**
+   * As some server of the cluster has it: an old one only makes the next publish fail.
+   * @returns the last message of an epoch; undefined if there is none.
+   * @throws {NatsFault}
+   */
   async last(epoch: string): Promise<LastChunk | undefined> {
     const subject = subjectOf(this.#box, epoch);
     const found = await this.#ask(({ manager }) =>
@@ -68,38 +65,37 @@ export class NatsLog implements Headquarters {
     );
     if (found === null) return undefined;
     // A message of another subject must not fence this box.
-    if (!(found.seq > 0) || found.subject !== subject) throw this.#unclear(subject);
-    return { place: found.seq, chunk: chunkOf(found.data, found.header) };
+    if (!(found.seq > 0) || found.subject !== subject) throw this.#unclear();
+    const chunk = readChunk(found.data, found.header);
+    return { place: found.seq, chunk: typeof chunk === 'string' ? undefined : chunk };
   }
 
-  async publish(epoch: string, chunk: StoredChunk, last: number): Promise<number> {
+  /**
+   * Publishes a chunk behind the message that is the last one of its epoch; 0: none is.
+   * @returns the number of its message, once it is on disk there.
+   * @throws {NatsFault}, {Moved}: it may have been stored all the same, so ask for the last message.
+   */
+  async publish(epoch: string, chunk: Chunk, last: number): Promise<number> {
     const { data, headers: own } = await messageOf(chunk);
-    const subject = subjectOf(this.#box, epoch);
     const headers = makeHeaders();
     for (const [name, value] of Object.entries(own)) headers.set(name, value);
-    const { seq, stream } = await this.#ask(async ({ publisher, connection }) => {
-      const limit = connection.info?.max_payload ?? MESSAGE_BYTES;
-      if (data.length + HEADER_BYTES > limit) throw this.#tooLarge(chunk, data.length + HEADER_BYTES, limit);
-      try {
-        return await publisher.publish(subject, data, { headers, expect: { lastSubjectSequence: last } });
-      } catch (error) {
-        const code = codeOf(error);
-        if (code === CODE.tooLarge) throw this.#tooLarge(chunk, data.length + HEADER_BYTES, 'fewer');
-        throw code !== undefined && CODE.moved.includes(code) ? new Moved() : error;
-      }
-    });
-    if (typeof seq !== 'number' || stream !== STREAM) throw this.#unclear(subject);
+    const options = { headers, expect: { lastSubjectSequence: last } };
+    const { seq, stream } = await this.#ask(({ publisher }) =>
+      publisher.publish(subjectOf(this.#box, epoch), data, options),
+    );
+    if (typeof seq !== 'number' || stream !== STREAM) throw this.#unclear();
     return seq;
   }
 
+  /** Publishes the status of the box as JSON, if there is a connection: events may be connecting at this moment. */
   async tell(status: string): Promise<void> {
-    // Not connected for its sake: events may be connecting at this moment.
     if (!this.isOpen()) return;
     const { connection } = this.#link!;
     connection.publish(statusSubjectOf(this.#box), status);
     await connection.flush();
   }
 
+  /** Whether there is a connection, as far as that is known without using it. */
   isOpen(): boolean {
     return this.#link?.connection.isClosed() === false;
   }
@@ -116,12 +112,7 @@ export class NatsLog implements Headquarters {
     try {
       return await work(this.#link!);
     } catch (error) {
-      if (error instanceof Moved || error instanceof NatsFault) throw error;
-      // What the library cannot read as an answer ends in an error of JavaScript's own.
-      const isMisread = error instanceof SyntaxError || error instanceof TypeError;
-      const isOfJetStream = error instanceof JetStreamError || error instanceof JetStreamApiError;
-      if (isMisread || (isOfJetStream && codeOf(error) === undefined))
-        throw this.#unclear(this.#connector.shown);
+      if (CODE.moved.includes(codeOf(error) ?? 0)) throw new Moved();
       const fault = faultOf(error, this.#connector.shown);
       // Nobody may be at the other end of a connection that does not answer.
       if (fault.kind !== 'busy') this.close();
@@ -129,17 +120,10 @@ export class NatsLog implements Headquarters {
     }
   }
 
-  #unclear(what: string): NatsFault {
+  #unclear(): NatsFault {
     return new NatsFault(
       'busy',
-      `What answers for ${what} is not the stream ${STREAM}. Create it with "courtd fleet init" at headquarters.`,
-    );
-  }
-
-  #tooLarge({ last }: StoredChunk, bytes: number, limit: number | string): NatsFault {
-    return new NatsFault(
-      'refused',
-      `The events up to seq ${last} need a message of ${bytes} bytes, and ${this.#connector.shown} accepts ${limit}. Set "max_payload: 9MB" on the servers and run "courtd fleet init"; nothing is shipped until then.`,
+      `What answers at ${this.#connector.shown} is not the stream ${STREAM}. Create it with "courtd fleet init" at headquarters.`,
     );
   }
 }

@@ -1,7 +1,7 @@
 import { SHIP_STATES, type ShipState } from '../../health/shipStatus.ts';
-import * as runFile from '../report/reportFile.ts';
+import { isSeqOrNull, isText, isTextOrNull, ReportFile } from '../report/reportFile.ts';
 
-/** How far a shipper is, as it writes that to `ship/ship.json` of the runtime directory. */
+/** How far a shipper is. */
 export interface ShipReport {
   /** When it was written, ISO 8601: a shipper that runs writes every few seconds. */
   readonly at: string;
@@ -19,21 +19,13 @@ export interface ShipReport {
   readonly error: string | null;
 }
 
-export const REPORT_EVERY_MS = 5_000;
-const FILE = 'ship/ship.json';
-
-export function writeReport(runDir: string | undefined, report: ShipReport): void {
-  runFile.writeReport(runDir, FILE, report);
-}
-
-export function readReport(runDir: string | undefined): ShipReport | undefined {
-  return runFile.readReport<ShipReport>(
-    runDir,
-    FILE,
-    ({ at, box, url, epoch, state, shipped_seq, last_ack_at, error }) =>
-      [at, box, url].every((one) => typeof one === 'string') &&
-      [epoch, last_ack_at, error].every(runFile.isTextOrNull) &&
-      SHIP_STATES.some((one) => one === state) &&
-      runFile.isSeqOrNull(shipped_seq),
-  );
-}
+export const shipReport = new ReportFile<ShipReport>('ship/ship.json', {
+  at: isText,
+  box: isText,
+  url: isText,
+  epoch: isTextOrNull,
+  state: (value) => SHIP_STATES.some((state) => state === value),
+  shipped_seq: isSeqOrNull,
+  last_ack_at: isTextOrNull,
+  error: isTextOrNull,
+});

@@ -1,15 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { COMMAND_BUSY_MS, FOLLOW_POLL_MS } from '../../base/limits.ts';
 import { UsageError } from '../../base/operatorError.ts';
 import { pause } from '../../base/pause.ts';
 import { arrivalToJson } from '../../protocol/event.ts';
-import { ArrivalLog, TemporarilyUnreadable } from '../../store/arrivalLog.ts';
+import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/arrivalLog.ts';
 import { secretOf } from '../../store/erasure/ledger.ts';
 import { LEARNT_EVENTS, Pseudonyms } from '../../store/erasure/pseudonyms.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
 import { withDatabase } from '../../store/open/withDatabase.ts';
 import { CHUNK_LIMITS } from '../log/chunk.ts';
+import { retry } from '../log/retry.ts';
 
 /** The first line of a feed. */
 export interface LogHead {
@@ -21,9 +21,17 @@ export interface LogHead {
   readonly pruned_seq: number;
 }
 
+/** The line that ends each chunk: whether more events are stored. */
+export const CHUNK_END = { more: '{"more":true}', none: '{"more":false}' } as const;
+
 /** Headquarters gets players as the cameras name them, or under pseudonyms. */
 export const PLAYERS = ['as-sent', 'pseudonym'] as const;
 export type Players = (typeof PLAYERS)[number];
+
+/** Events that come one by one are gathered for this long. */
+const GATHER_MS = 2_000;
+/** While nothing comes, an empty chunk says so. */
+const IDLE_MS = 60_000;
 
 /** @throws {UsageError} if COURTD_SHIP_PLAYERS is something else. */
 export function playersSetting({ COURTD_SHIP_PLAYERS: value = 'as-sent' }: NodeJS.ProcessEnv): Players {
@@ -34,10 +42,11 @@ export function playersSetting({ COURTD_SHIP_PLAYERS: value = 'as-sent' }: NodeJ
 }
 
 /**
- * What `courtd tail --json --follow --after -` writes for a shipper: a LogHead, then the lines of `tail --json` behind the seq that
- * the shipper answers, and an empty line whenever there are no more. It ends if a backup is restored: that is another log.
+ * What `courtd tail --json --follow --after -` writes for a shipper: a LogHead, then in chunks the lines of `tail --json` behind the
+ * seq that the shipper answers. It ends if a backup is restored: that is another log.
  * @param after the seq; 0: from the beginning.
  * @param onDamage is called with a sentence about damaged events, which are left out.
+ * @yields lines with their ends: the head, and then a chunk each time.
  */
 export async function* serveLog(
   directory: DataDirectory,
@@ -50,27 +59,32 @@ export async function* serveLog(
   const pseudonyms = players === 'pseudonym' ? new Pseudonyms(secret) : undefined;
   const log = new ArrivalLog(directory);
   try {
-    const { epochs, lastSeq, prunedSeq } = await patient(() => log.after(Number.MAX_SAFE_INTEGER, 1));
+    const { epochs, lastSeq, prunedSeq } = await read(log, Number.MAX_SAFE_INTEGER);
     const head: LogHead = { epochs, newest_seq: lastSeq, pruned_seq: prunedSeq };
     yield [`${JSON.stringify(head)}\n`];
     let seq = await after();
     for (let known = Math.max(0, seq - LEARNT_EVENTS); pseudonyms !== undefined && known < seq; ) {
-      const { events, upTo, restored } = await patient(() => log.after(known, CHUNK_LIMITS.events));
+      const { events, upTo, restored } = await read(log, known);
       if (restored !== undefined) return;
       pseudonyms.learn(events);
       known = Math.max(upTo, known + 1);
     }
+    let idleAt = 0;
     while (!signal.aborted) {
-      const arrivals = await patient(() => log.after(seq, CHUNK_LIMITS.events));
+      const arrivals = await read(log, seq);
       if (arrivals.restored !== undefined) return;
       const events = pseudonyms?.under(arrivals.events) ?? arrivals.events;
       if (arrivals.damage.isFound) onDamage(`${arrivals.damage}`);
       const lines = events.filter((one) => one.seq > seq).map(arrivalToJson);
-      yield arrivals.isLast ? [...lines, '\n'] : lines;
+      if (lines.length > 0 || performance.now() >= idleAt) {
+        yield* chunksOf(lines, arrivals.isLast);
+        idleAt = performance.now() + IDLE_MS;
+      }
       seq = arrivals.upTo;
       if (!arrivals.isLast) continue;
-      do await pause(FOLLOW_POLL_MS, signal);
-      while (!signal.aborted && !log.mayHaveNew());
+      await pause(GATHER_MS, signal);
+      while (!signal.aborted && !log.mayHaveNew() && performance.now() < idleAt)
+        await pause(FOLLOW_POLL_MS, signal);
     }
   } finally {
     log.close();
@@ -78,13 +92,23 @@ export async function* serveLog(
 }
 
 /** Waits for a database that is locked, for a while. */
-async function patient<Result>(work: () => Result): Promise<Result> {
-  for (const giveUpAt = performance.now() + COMMAND_BUSY_MS; ; await sleep(FOLLOW_POLL_MS)) {
-    try {
-      return work();
-    } catch (error) {
-      const isPassing = error instanceof TemporarilyUnreadable && error.isLocked;
-      if (!isPassing || performance.now() > giveUpAt) throw error;
+function read(log: ArrivalLog, after: number): Promise<Arrivals> {
+  const isPassing = (error: unknown) => error instanceof TemporarilyUnreadable && error.isLocked;
+  const pace = { everyMs: FOLLOW_POLL_MS, forMs: COMMAND_BUSY_MS };
+  return retry(() => log.after(after, CHUNK_LIMITS.events), isPassing, pace);
+}
+
+function* chunksOf(lines: readonly string[], isLast: boolean): Generator<string[]> {
+  let chunk: string[] = [];
+  let bytes = 0;
+  for (const line of lines) {
+    const size = Buffer.byteLength(line);
+    if (chunk.length > 0 && bytes + size > CHUNK_LIMITS.bytes) {
+      yield [...chunk, `${CHUNK_END.more}\n`];
+      [chunk, bytes] = [[], 0];
     }
+    chunk.push(line);
+    bytes += size;
   }
+  yield [...chunk, `${isLast ? CHUNK_END.none : CHUNK_END.more}\n`];
 }

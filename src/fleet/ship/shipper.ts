@@ -1,20 +1,16 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { Backoff } from '../../base/backoff.ts';
 import { membersOf } from '../../base/json.ts';
-import { pause } from '../../base/pause.ts';
-import type { ShipState } from '../../health/shipStatus.ts';
-import type { StoredChunk } from '../log/chunk.ts';
+import { every, pause } from '../../base/pause.ts';
+import { type Chunk, seqOf } from '../log/chunk.ts';
 import { NatsFault } from '../nats/faults.ts';
-import { Backoff } from './backoff.ts';
 import { BoxLog, type Feed, LogUnavailable } from './boxLog.ts';
-import { type Cursor, Fenced, hasChunk, startCursor } from './cursor.ts';
-import { type Headquarters, Moved } from './headquarters.ts';
-import { REPORT_EVERY_MS, readReport, type ShipReport, writeReport } from './report.ts';
+import { Fenced, hasChunk, Moved, startCursor } from './cursor.ts';
+import type { Headquarters } from './natsLog.ts';
+import { type ShipReport, shipReport } from './report.ts';
 
-/** A chunk is sent when it is full, or when its first event has waited this long. */
-const GATHER_MS = 2_000;
-/** While nothing comes: whether the connection still is one, and nobody else ships under this name. */
-const ASK_AGAIN_MS = 60_000;
+const REPORT_EVERY_MS = 5_000;
 const STATUS_MS = 60_000;
 /** How long an answer that is under way is waited for when the shipper is to end. */
 const END_MS = 4_000;
@@ -39,7 +35,7 @@ export class Shipper {
   readonly #openFeed: () => Feed;
   readonly #headquarters: Headquarters;
   readonly #options: ShipperOptions;
-  readonly #backoff = new Backoff();
+  #backoff = new Backoff();
   #report: ShipReport;
   #statusAt = Number.NEGATIVE_INFINITY;
 
@@ -48,145 +44,106 @@ export class Shipper {
     this.#headquarters = headquarters;
     this.#options = options;
     const { box, url, runDir } = options;
-    const at = new Date().toISOString();
-    const first = {
-      at,
-      box,
-      url,
-      epoch: null,
-      state: 'connecting',
-      shipped_seq: null,
-      last_ack_at: null,
-      error: null,
-    } as const;
-    const before = readReport(runDir);
+    const known = { epoch: null, shipped_seq: null, last_ack_at: null };
+    const before = shipReport.read(runDir);
     const isSame = before?.box === box && before.url === url;
-    this.#report = isSame
-      ? { ...first, epoch: before.epoch, shipped_seq: before.shipped_seq, last_ack_at: before.last_ack_at }
-      : first;
+    this.#report = { ...known, ...(isSame && before), at: '', box, url, state: 'connecting', error: null };
   }
 
   /** @returns how it ended: stopped, caught up (`once`), or fenced. */
   async run(): Promise<ShipReport> {
     const { signal } = this.#options;
-    this.#write();
-    const beat = setInterval(() => this.#write(), REPORT_EVERY_MS);
+    const stopReports = every(REPORT_EVERY_MS, () => this.#put({}));
     const end = () => setTimeout(() => this.#headquarters.close(), END_MS).unref();
     signal.addEventListener('abort', end, { once: true });
     try {
-      while (!signal.aborted) {
-        try {
-          await this.#session();
-          break;
-        } catch (error) {
-          if (signal.aborted || !(await this.#survive(error))) break;
-        }
-      }
+      for (let isOver = false; !isOver && !signal.aborted; )
+        isOver = await this.#session().catch((error) => this.#survive(error));
     } finally {
-      clearInterval(beat);
+      stopReports();
       if (!signal.aborted) await this.#tellHeadquarters(true);
       this.#headquarters.close();
-      this.#write();
+      this.#put({});
     }
     return this.#report;
   }
 
-  /** Ships until the signal, or until it has caught up (`once`). Whatever goes wrong ends it: only headquarters knows what it has. */
-  async #session(): Promise<void> {
+  /** Ships until it has caught up (`once`). Whatever goes wrong ends it: only headquarters knows what it has. @returns true */
+  async #session(): Promise<true> {
     const { once, signal } = this.#options;
     const hq = this.#headquarters;
     await hq.connect();
     const log = await BoxLog.open(this.#openFeed());
+    const close = () => log.close();
+    signal.addEventListener('abort', close);
     try {
       const { name: epoch } = log.head.epochs.at(-1)!;
       if (epoch !== this.#report.epoch) this.#put({ epoch, shipped_seq: null });
-      let cursor = await startCursor(
-        log.head.epochs,
-        (epoch) => hq.last(epoch),
-        (chunk) => this.#isOurs(chunk),
-      );
-      this.#put({ shipped_seq: cursor.seq });
-      log.start(cursor.seq);
-      while (!signal.aborted) {
-        const piece = await log.next(once ? 0 : GATHER_MS, once ? 0 : ASK_AGAIN_MS, signal);
-        if (piece === undefined) {
-          if (signal.aborted) return;
-          this.#backoff.reset();
-          this.#tell('current', null);
-          if (once) return;
-          await this.#askAgain(cursor);
-          continue;
+      const lastOf = (epoch: string) => hq.last(epoch);
+      let { seq, place } = await startCursor(log.head.epochs, lastOf, (chunk) => this.#isOurs(chunk));
+      this.#put({ shipped_seq: seq });
+      for await (const { lines, isLast } of log.pieces(seq)) {
+        const state = isLast ? 'current' : 'behind';
+        if (lines.length > 0) {
+          // After a failure, its report stays until headquarters has acknowledged something.
+          if (!isLast && !this.#backoff.isFailing) this.#put({ state, error: null });
+          const last = seqOf(lines.at(-1)!);
+          place = await hq.publish(epoch, { after: seq, last, lines }, place);
+          seq = last;
+          this.#put({ shipped_seq: seq, last_ack_at: new Date().toISOString(), state, error: null });
+        } else {
+          if (((await hq.last(epoch))?.place ?? 0) !== place) throw new Moved();
+          this.#put({ state, error: null });
         }
-        // After a failure, its report stays until headquarters has acknowledged something.
-        if (!piece.isLast && !this.#backoff.isFailing) this.#tell('behind', null);
-        const place = await hq.publish(epoch, { ...piece, after: cursor.seq }, cursor.place ?? 0);
-        cursor = { epoch, seq: piece.last, place };
-        this.#backoff.reset();
-        this.#put({ shipped_seq: piece.last, last_ack_at: new Date().toISOString() });
-        this.#tell(piece.isLast ? 'current' : 'behind', null);
+        this.#backoff = new Backoff();
+        if (once && isLast) break;
         void this.#tellHeadquarters();
       }
+      return true;
     } finally {
+      signal.removeEventListener('abort', close);
       log.close();
     }
   }
 
-  async #askAgain({ epoch, place }: Cursor): Promise<void> {
-    const last = await this.#headquarters.last(epoch);
-    if (last?.place !== place) throw new Moved();
-    void this.#tellHeadquarters();
-  }
-
-  async #isOurs(chunk: StoredChunk): Promise<boolean> {
+  async #isOurs(chunk: Chunk): Promise<boolean> {
     const log = await BoxLog.open(this.#openFeed());
     try {
-      return await hasChunk(log, chunk, this.#options.signal);
+      return await hasChunk(log, chunk);
     } finally {
       log.close();
     }
   }
 
-  /** @returns whether to try again. */
+  /** Waits before the next try. @returns whether there is none. */
   async #survive(error: unknown): Promise<boolean> {
+    const { signal } = this.#options;
+    if (signal.aborted) return true;
     if (error instanceof Fenced) {
-      this.#tell(
-        'fenced',
+      const error =
         'Headquarters has events under the name and epoch of this box that are not of this box: another box was cloned from it, or its ' +
-          'database was put back without "courtd restore". Find the other box; then run "sudo courtd ship --new-epoch" and "sudo systemctl restart courtd-ship" here.',
-      );
-      return false;
+        'database was put back without "courtd restore". Find the other box; then run "sudo courtd ship --new-epoch" and "sudo systemctl restart courtd-ship" here.';
+      this.#put({ state: 'fenced', error });
+      return true;
     }
-    // The shipper asks, and nobody else need know; but not if asking has not helped.
-    if (error instanceof Moved) {
-      if (this.#backoff.isFailing)
-        this.#tell(
-          'behind',
-          'Headquarters has another last message than it reports. One of its servers is late, or another box ships under this name: check that the name is unique.',
-        );
-    } else if (error instanceof NatsFault) {
-      this.#tell(STATE_OF[error.kind], `${error.message} The box keeps its events.`);
-    } else if (error instanceof LogUnavailable) {
-      if (this.#backoff.isFailing) this.#tell(this.#report.state, error.message);
+    if (error instanceof NatsFault) {
+      this.#put({ state: STATE_OF[error.kind], error: `${error.message} The box keeps its events.` });
+    } else if (error instanceof Moved || error instanceof LogUnavailable) {
+      // The shipper asks again, and nobody else need know; but not if asking has not helped.
+      const state = error instanceof Moved ? 'behind' : this.#report.state;
+      if (this.#backoff.isFailing) this.#put({ state, error: error.message });
     } else throw error;
     void this.#tellHeadquarters();
-    await pause(this.#backoff.next(), this.#options.signal);
-    return true;
-  }
-
-  #tell(state: ShipState, error: string | null): void {
-    const isNew = state !== this.#report.state || error !== this.#report.error;
-    this.#put({ state, error });
-    if (isNew) this.#options.onChange(this.#report);
+    await pause(this.#backoff.next(), signal);
+    return false;
   }
 
   #put(changes: Partial<ShipReport>): void {
-    this.#report = { ...this.#report, ...changes };
-    this.#write();
-  }
-
-  #write(): void {
-    this.#report = { ...this.#report, at: new Date().toISOString() };
-    writeReport(this.#options.runDir, this.#report);
+    const { state, error } = this.#report;
+    this.#report = { ...this.#report, ...changes, at: new Date().toISOString() };
+    const { runDir, onChange } = this.#options;
+    shipReport.write(runDir, this.#report);
+    if (state !== this.#report.state || error !== this.#report.error) onChange(this.#report);
   }
 
   /** Once a minute, and at the end. */
@@ -200,13 +157,10 @@ export class Shipper {
 
   /** `status.json` of the daemon, with what the shipper knows better. */
   #status(): object {
-    const { box, epoch, url, state, shipped_seq, last_ack_at, error } = this.#report;
+    const { at: _, ...own } = this.#report;
     const { runDir } = this.#options;
     const status = runDir === undefined ? {} : readStatus(path.join(runDir, 'status.json'));
-    return {
-      ...status,
-      ship: { ...(status.ship ?? {}), box, epoch, url, state, shipped_seq, last_ack_at, error },
-    };
+    return { ...status, ship: { ...(status.ship ?? {}), ...own } };
   }
 }
 

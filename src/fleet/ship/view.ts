@@ -4,7 +4,7 @@ import type { Epoch } from '../../store/layout/epochs.ts';
 import type { Lag, ShippedOf } from '../../store/read/shipLag.ts';
 import { shownUrl } from '../nats/address.ts';
 import { isRecent, knownUpTo, runDirectory } from '../report/reportFile.ts';
-import { readReport, type ShipReport } from './report.ts';
+import { type ShipReport, shipReport } from './report.ts';
 
 /** @param readLag reads what readShipLag returns. */
 export function viewShip(
@@ -13,7 +13,7 @@ export function viewShip(
   env = process.env,
 ): ShipView {
   const { COURTD_SHIP_URL: url, COURTD_SHIP_BOX: box } = env;
-  const report = readReport(runDirectory(env, directory.path));
+  const report = shipReport.read(runDirectory(env, directory.path));
   const isSetUp = report !== undefined || url !== undefined;
   const shippedOf = (epochs: readonly Epoch[]) => knownUpTo(report?.epoch, report?.shipped_seq, epochs);
   const { epochs, newestSeq, behind } = readLag((all) => (isSetUp ? (shippedOf(all) ?? 0) : undefined));

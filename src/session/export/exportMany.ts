@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { fileSink, makeDirectory } from '../../base/fileSink.ts';
+import { fileSink } from '../../base/fileSink.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { operatorErrors } from '../../base/sink.ts';
 import { counted, isoTime, NS_PER_MS } from '../../base/units.ts';
@@ -42,7 +42,8 @@ export async function exportMany(options: ManyOptions, teller: ExportTeller): Pr
       const file = path.join(folder, `${fileNameOf(name)}.${format}`);
       const open = () => {
         for (const place of [output, folder])
-          if (!operatorErrors(place, () => fs.existsSync(place))) makeDirectory(place);
+          if (!operatorErrors(place, () => fs.existsSync(place)))
+            operatorErrors(place, () => fs.mkdirSync(place));
         return fileSink(file);
       };
       events += (await writeSession(name, options, damage, { file, mayBeGone: true, open }, teller)) ?? 0;

@@ -1,4 +1,6 @@
-import { BODY_BYTES, LINE_BYTES } from '../../base/limits.ts';
+import { BODY_BYTES } from '../../base/limits.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { type Line, splitLines } from '../../base/splitLines.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { Problem } from '../../protocol/errors.ts';
 import { JsonError } from '../../protocol/jsonLexer.ts';
@@ -6,7 +8,7 @@ import { JsonReader } from '../../protocol/jsonReader.ts';
 import type { EventRules } from '../../protocol/validate.ts';
 import { OTHER_FORMAT, readUnpacked, UnreadableFile } from './fileBytes.ts';
 
-const [LINE_FEED, OPEN_ARRAY] = [0x0a, 0x5b];
+const OPEN_ARRAY = 0x5b;
 const SPACES = new Set(Buffer.from(' \t\r'));
 /** What `export`, `tail --json`, `fleet tail` and `rejections export` write around an event. */
 const AROUND = ['box', 'epoch', 'seq', 'received_at', 'erased', 'late', 'request_id', 'index', 'faults'];
@@ -42,9 +44,9 @@ export async function* readEvents(
     throw fault;
   },
 ): AsyncGenerator<FileEvent> {
-  for await (const { text, number } of linesOf(file)) {
+  for await (const { bytes, number } of linesOf(file)) {
     try {
-      const event = eventIn(unmarked(text), number, rules);
+      const event = eventIn(unmarked(bytes), number, rules);
       if (event !== undefined) yield { text: event, line: number };
     } catch (error) {
       if (!(error instanceof FileFault)) throw error;
@@ -53,28 +55,19 @@ export async function* readEvents(
   }
 }
 
-async function* linesOf(file: string): AsyncGenerator<{ text: Buffer; number: number }> {
-  let parts: Buffer[] = [];
-  let [bytes, number] = [0, 1];
+/** @throws {FileFault} for what ends the file too early. */
+async function* linesOf(file: string): AsyncGenerator<Line> {
+  let read = 0;
   try {
-    for await (const piece of readUnpacked(file)) {
-      for (let from = 0; ; ) {
-        const end = piece.indexOf(LINE_FEED, from);
-        const part = piece.subarray(from, end < 0 ? piece.length : end);
-        parts.push(part);
-        bytes += part.length;
-        if (bytes > LINE_BYTES) throw tooLong(number);
-        if (end < 0) break;
-        yield { text: Buffer.concat(parts), number: number++ };
-        [parts, bytes] = [[], 0];
-        from = end + 1;
-      }
+    for await (const line of splitLines(readUnpacked(file))) {
+      read = line.number;
+      yield line;
     }
   } catch (error) {
+    if (error instanceof OperatorError) throw tooLong(read + 1);
     if (!(error instanceof UnreadableFile)) throw error;
-    throw new FileFault(number === 1 && bytes === 0 ? null : number, error.message);
+    throw new FileFault(read === 0 ? null : read + 1, error.message);
   }
-  if (bytes > 0) yield { text: Buffer.concat(parts), number };
 }
 
 /** The mark of an erased event, the first member of an exported line, is no part of the event: a camera's own field follows the ids. */

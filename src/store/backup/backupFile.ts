@@ -14,6 +14,7 @@ export const COMPANIONS = ['-wal', '-journal'] as const;
 
 /** A backup that is open for reading: the database, and a WAL or journal beside it. SQLite never opens it. */
 export class BackupFile {
+  readonly name: string;
   readonly #parts: { readonly companion: string; readonly fd: number }[] = [];
 
   /**
@@ -21,6 +22,7 @@ export class BackupFile {
    * @throws {OperatorError} if it cannot be read or is no backup.
    */
   constructor(file: string) {
+    this.name = file;
     try {
       const fd = fs.openSync(file, O_RDONLY | O_NONBLOCK);
       this.#parts.push({ companion: '', fd });

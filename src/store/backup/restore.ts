@@ -42,6 +42,9 @@ export interface Restored extends Contents {
   readonly ledgerLost: 'missing' | 'unreadable' | undefined;
 }
 
+/** What a database is restored from: a backup, or something that fills the file as a backup does. */
+export type RestoreSource = Pick<BackupFile, 'name' | 'isSame' | 'copyTo' | 'close'>;
+
 interface RestoreOptions {
   /** Adds what can be read in the database that is replaced, and in those that were replaced before. */
   readonly salvages: boolean;
@@ -52,27 +55,28 @@ interface RestoreOptions {
 }
 
 /**
- * Replaces the database with a copy of `file`, and keeps the replaced one under another name. Everything that can fail is done to
- * the copy first. SQLite never opens `file`, which is not changed.
+ * Replaces the database with a copy of `from`, and keeps the replaced one under another name. Everything that can fail is done to
+ * the copy first. SQLite never opens it, and it is not changed.
  *
  * At every moment there is a database of this name, the previous or the new one: a daemon that found none would create an empty one.
  * And a WAL of the previous one is never beside the new one, which it would corrupt.
- * @throws {OperatorError} if the daemon is running, another program has the database open for longer than COMMAND_BUSY_MS, `file` is
+ * @throws {OperatorError} if the daemon is running, another program has the database open for longer than COMMAND_BUSY_MS, `from` is
  * not a valid backup, or there is no room. Nothing has been changed then.
  */
 export async function restoreDatabase(
   directory: DataDirectory,
-  file: string,
+  from: string | RestoreSource,
   options: RestoreOptions = { salvages: false, salvaging: () => {}, replacing: () => {} },
 ): Promise<Restored> {
   const target = directory.file('database');
-  const source = new BackupFile(file);
+  const source = typeof from === 'string' ? new BackupFile(from) : from;
+  const { name } = source;
   try {
-    if (source.isSame(target)) throw new OperatorError(`${file} is the database itself: name a backup.`);
+    if (source.isSame(target)) throw new OperatorError(`${name} is the database itself: name a backup.`);
     enterDirectory(directory);
     return await makeAside(directory, async (partial) => {
       await source.copyTo(partial);
-      const contents = verified(file, partial);
+      const contents = verified(name, partial);
       const made = await complete(directory, partial, contents, options);
       // A signal that has arrived meanwhile is handled now; after this, not before the end.
       await setImmediate();

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
-import zlib from 'node:zlib';
 import { isoTime } from '../../base/units.ts';
 import { bodyParts, type EventKey } from '../../protocol/bodyParts.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { type Fault, Problem } from '../../protocol/errors.ts';
 import type { EventRules } from '../../protocol/validate.ts';
 import type { RefusedBody, RefusedFile } from './refusedFile.ts';
+import { unpacked } from './withoutToken.ts';
 
 /** Events that are remembered, to print each only once: some 20 MB. Beyond them, an old event may be printed twice. */
 const REMEMBERED = 200_000;
@@ -98,14 +98,5 @@ function faultsOf(body: Buffer, rules: EventRules): readonly Fault[] {
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     return error.members.details ?? [{ path: '', message: error.message }];
-  }
-}
-
-/** @returns undefined if it is damaged: SQLite has no checksums, gzip has. */
-export function unpacked(gzip: Buffer): Buffer | undefined {
-  try {
-    return zlib.gunzipSync(gzip);
-  } catch {
-    return undefined;
   }
 }

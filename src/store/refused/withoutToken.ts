@@ -9,7 +9,10 @@ export const REMOVED = '(token removed)';
 export function withoutToken(body: Buffer, token: string | undefined): Buffer | undefined {
   if (token === undefined) return ownCopy(body);
   const pattern = patternOf(token);
-  if (body[0] === 0x1f && body[1] === 0x8b) return pattern.test(unzipped(body)) ? undefined : ownCopy(body);
+  if (body[0] === 0x1f && body[1] === 0x8b)
+    return pattern.test(unpacked(body, { maxOutputLength: BODY_BYTES })?.toString('latin1') ?? '')
+      ? undefined
+      : ownCopy(body);
   const text = body.toString('latin1');
   return pattern.test(text) ? Buffer.from(text.replace(pattern, REMOVED), 'latin1') : ownCopy(body);
 }
@@ -24,11 +27,11 @@ function patternOf(token: string): RegExp {
   return new RegExp(chars.join(between), 'gi');
 }
 
-/** @returns the text of what came as gzip; empty if it is none. */
-function unzipped(body: Buffer): string {
+/** @returns what came as gzip, unpacked; undefined if it is damaged. */
+export function unpacked(gzip: Buffer, options: zlib.ZlibOptions = {}): Buffer | undefined {
   try {
-    return zlib.gunzipSync(body, { maxOutputLength: BODY_BYTES }).toString('latin1');
+    return zlib.gunzipSync(gzip, options);
   } catch {
-    return '';
+    return undefined;
   }
 }

@@ -14,8 +14,8 @@ export interface BoxAnswer {
 /** `why` is for people: the status, and the box's sentence if there is one. */
 export type Decision =
   | { readonly kind: 'stored'; readonly duplicates: number }
-  /** Send the same request again, after `Backoff.wait(retryAfterS)` seconds. */
-  | { readonly kind: 'retry'; readonly retryAfterS: number | undefined; readonly why: string }
+  /** Send the same request again, after as long as `Backoff` says. */
+  | { readonly kind: 'retry'; readonly toldMs: number | undefined; readonly why: string }
   /** Send the events in smaller requests: perhaps only one event is at fault. */
   | { readonly kind: 'split' }
   /** Drop the events at these positions of the request, and send the others: these will never be accepted. */
@@ -24,7 +24,7 @@ export type Decision =
   | { readonly kind: 'giveUp'; readonly why: string };
 
 /** After a 401 without Retry-After: a person has to install the new token. */
-const UNAUTHORIZED_WAIT_S = 30;
+const UNAUTHORIZED_WAIT_MS = 30_000;
 /** Characters of an answer that a message quotes. */
 const QUOTED_CHARS = 300;
 
@@ -44,37 +44,11 @@ export function decide({ status, retryAfter, body }: BoxAnswer, count: number): 
     const isOfOneEvent = status === 413 || status === 400;
     return isOfOneEvent && count > 1 ? { kind: 'split' } : { kind: 'giveUp', why };
   }
-  const seconds = /^[0-9]{1,3}$/.test(retryAfter) ? Number(retryAfter) : undefined;
-  return { kind: 'retry', retryAfterS: seconds ?? (status === 401 ? UNAUTHORIZED_WAIT_S : undefined), why };
+  const toldMs = /^[0-9]{1,3}$/.test(retryAfter) ? Number(retryAfter) * 1000 : undefined;
+  return { kind: 'retry', toldMs: toldMs ?? (status === 401 ? UNAUTHORIZED_WAIT_MS : undefined), why };
 }
 
 function namedIn(invalid: unknown, count: number): Set<number> {
   const indexes = Array.isArray(invalid) ? invalid.map((one) => one?.index) : [];
   return new Set(indexes.filter((index) => Number.isInteger(index) && index >= 0 && index < count));
-}
-
-const FIRST_WAIT_S = 1;
-const LONGEST_WAIT_S = 30;
-/** Random jitter on a wait, so that a hundred cameras do not retry in step. */
-const JITTER = 0.2;
-
-/** How long to wait before each retry of one request. */
-export class Backoff {
-  readonly #random: () => number;
-  #next = FIRST_WAIT_S;
-
-  /** @param random from 0 to below 1. */
-  constructor(random: () => number) {
-    this.#random = random;
-  }
-
-  /**
-   * @param retryAfterS as in the decision.
-   * @returns seconds: retryAfterS, or else 1 s, doubled each time up to 30 s; never less than 1 s, with jitter added.
-   */
-  wait(retryAfterS: number | undefined): number {
-    const waitS = Math.max(FIRST_WAIT_S, retryAfterS ?? this.#next);
-    this.#next = Math.min(this.#next * 2, LONGEST_WAIT_S);
-    return waitS * (1 + this.#random() * JITTER);
-  }
 }

@@ -1,7 +1,8 @@
+import { Backoff } from '../../base/backoff.ts';
 import { BATCH_EVENTS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
 import type { BoxConnection } from './boxConnection.ts';
-import { Backoff, decide } from './retryPolicy.ts';
+import { decide } from './retryPolicy.ts';
 
 /** Events that a camera buffers: ten minutes of a player tracker. While the buffer is full, new ones are dropped. */
 const BUFFERED_EVENTS = 20_000;
@@ -88,7 +89,7 @@ export class Sender {
 
   async #deliver(texts: readonly string[]): Promise<void> {
     const body = Buffer.from(`[${texts.join(',')}]`);
-    const backoff = new Backoff(this.#options.random);
+    const backoff = new Backoff();
     while (!this.#abort.signal.aborted) {
       this.counts.requests++;
       const decision = decide(await this.#connection.post(body, this.#abort.signal), texts.length);
@@ -103,7 +104,7 @@ export class Sender {
         case 'retry':
           if (this.#abort.signal.aborted) return;
           this.#report(decision.why);
-          await pause(backoff.wait(decision.retryAfterS) * 1000, this.#abort.signal);
+          await pause(backoff.next(decision.toldMs, this.#options.random()), this.#abort.signal);
           break;
         case 'split': {
           const half = Math.ceil(texts.length / 2);

@@ -1,11 +1,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import type { StoredChunk } from '../../../src/fleet/log/chunk.ts';
+import type { Chunk } from '../../../src/fleet/log/chunk.ts';
 import { isRecent, knownUpTo } from '../../../src/fleet/report/reportFile.ts';
-import { Backoff } from '../../../src/fleet/ship/backoff.ts';
 import { Fenced, startCursor } from '../../../src/fleet/ship/cursor.ts';
-import { readReport, writeReport } from '../../../src/fleet/ship/report.ts';
+import { shipReport } from '../../../src/fleet/ship/report.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 
 const epoch = (name: string, fromSeq: number, shippedSeq: number | null = null) => ({
@@ -13,24 +12,20 @@ const epoch = (name: string, fromSeq: number, shippedSeq: number | null = null) 
   fromSeq,
   shippedSeq,
 });
-const chunk = (after: number, last: number): StoredChunk => ({ after, last, lines: [] });
+const chunk = (after: number, last: number): Chunk => ({ after, last, lines: [] });
 
 /** Where a log goes on that finds these last messages. */
-function start(
-  epochs: ReturnType<typeof epoch>[],
-  found: Record<string, StoredChunk | undefined>,
-  ours: boolean,
-) {
+function start(epochs: ReturnType<typeof epoch>[], found: Record<string, Chunk | undefined>, ours: boolean) {
   const lastOf = async (name: string) =>
     Object.hasOwn(found, name) ? { place: 7, chunk: found[name] } : undefined;
   return startCursor(epochs, lastOf, async () => ours);
 }
 
 t.test('a log goes on behind the last message of its own subject, if that is of this log', async (t) => {
-  t.strictSame(await start([epoch('a', 0)], {}, true), { epoch: 'a', seq: 0, place: undefined });
+  t.strictSame(await start([epoch('a', 0)], {}, true), { seq: 0, place: 0 });
   const own = { a: chunk(0, 900), b: chunk(900, 950) };
   const both = [epoch('a', 0), epoch('b', 920)];
-  t.strictSame(await start(both, own, true), { epoch: 'b', seq: 950, place: 7 });
+  t.strictSame(await start(both, own, true), { seq: 950, place: 7 });
   t.ok((await start(both, own, false).catch((error) => error)) instanceof Fenced);
   const other = start([epoch('a', 0)], { a: undefined }, true);
   t.ok((await other.catch((error) => error)) instanceof Fenced, 'what somebody else has written');
@@ -77,24 +72,15 @@ t.test('what is known to be shipped of an older epoch counts as far as both are 
   t.end();
 });
 
-t.test('pauses grow from 1 s to 60 s after the first failure, with half of each left to chance', (t) => {
-  const backoff = new Backoff();
-  const pauses = (chance: number) => Array.from({ length: 9 }, () => backoff.next(chance));
-  t.strictSame(pauses(1), [0, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
-  backoff.reset();
-  t.strictSame(pauses(0).slice(0, 4), [0, 500, 1_000, 2_000]);
-  t.end();
-});
-
 t.test('a report that another user has written is read only if it is one', (t) => {
   const folder = temporaryFolder(t);
   const file = path.join(folder, 'ship', 'ship.json');
   const at = new Date().toISOString();
   const nothing = { epoch: null, shipped_seq: null, last_ack_at: null, error: null };
   const report = { at, box: 'venue-7', url: 'nats://hq', state: 'behind', ...nothing } as const;
-  t.equal(readReport(folder), undefined);
-  writeReport(folder, report);
-  t.strictSame(readReport(folder), report);
+  t.equal(shipReport.read(folder), undefined);
+  shipReport.write(folder, report);
+  t.strictSame(shipReport.read(folder), report);
   t.equal(isRecent(report), true);
   t.equal(isRecent(report, Date.parse(at) + 60_000), false);
   for (const wrong of [
@@ -106,10 +92,10 @@ t.test('a report that another user has written is read only if it is one', (t) =
     `{"x":"${'x'.repeat(100_000)}"}`,
   ]) {
     fs.writeFileSync(file, wrong);
-    t.equal(readReport(folder), undefined, wrong.slice(0, 60));
+    t.equal(shipReport.read(folder), undefined, wrong.slice(0, 60));
   }
   fs.rmSync(file);
   fs.symlinkSync('/etc/passwd', file);
-  t.equal(readReport(folder), undefined, 'nor behind a link');
+  t.equal(shipReport.read(folder), undefined, 'nor behind a link');
   t.end();
 });

@@ -200,7 +200,7 @@ t.test(
     await shipper.report(({ shipped_seq }) => shipped_seq === 3);
     box.put(event({ payload: { noise: noise() } }), ...events(2));
     const { error } = await shipper.state('refused');
-    t.match(error, /seq 6 .*accepts 65536.*max_payload: 9MB/);
+    t.match(error, /max_payload: 9MB/);
     t.match(shipper.stderr, /accepts messages of 65536 bytes/, 'and it was said when it connected');
     fs.writeFileSync(
       server.configuration,

@@ -27,17 +27,14 @@ function boxOf(t: Cleanup): Box {
 
 /** What leaves a box: by a new feed, as after a kill. */
 async function stream({ data }: Box, after = 0): Promise<string[]> {
-  const feed = localFeed(new DataDirectory(data), { players: 'pseudonym' });
-  const log = await BoxLog.open(feed);
-  log.start(after);
-  const lines: string[] = [];
-  const { signal } = new AbortController();
-  for (let piece = await log.next(0, 0, signal); piece !== undefined; piece = await log.next(0, 0, signal))
-    lines.push(...piece.lines);
+  const log = await BoxLog.open(localFeed(new DataDirectory(data), { players: 'pseudonym' }));
+  const shipped: string[] = [];
+  for await (const { lines, isLast } of log.pieces(after)) {
+    shipped.push(...lines);
+    if (isLast) break;
+  }
   log.close();
-  // Once it has closed the database.
-  await feed.lines.return?.();
-  return lines;
+  return shipped;
 }
 
 const eventsOf = (lines: readonly string[]) => lines.map((line) => JSON.parse(line).event);

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { Backoff, type BoxAnswer, decide } from '../../../src/vendor/camera/retryPolicy.ts';
+import { Backoff } from '../../../src/base/backoff.ts';
+import { type BoxAnswer, decide } from '../../../src/vendor/camera/retryPolicy.ts';
 
 /** The table of the vendor's guide ("Retrying"), as the simulated cameras follow it. */
 
@@ -12,18 +13,18 @@ const answered = (status: number, body: unknown, retryAfter = ''): BoxAnswer => 
 t.test('what counts as stored is a 202 whose counts add up', (t) => {
   t.match(decide(answered(202, { accepted: 2, duplicates: 1 }), 3), { kind: 'stored', duplicates: 1 });
   for (const body of [{ accepted: 2, duplicates: 0 }, {}, [], 'null', 'stored', '', { accepted: 3 }])
-    t.match(decide(answered(202, body), 3), { kind: 'retry', retryAfterS: undefined }, JSON.stringify(body));
+    t.match(decide(answered(202, body), 3), { kind: 'retry', toldMs: undefined }, JSON.stringify(body));
   t.end();
 });
 
 t.test('what may pass is sent again, after as long as it says', (t) => {
   const retryable = { retryable: true, error: 'Why.' };
-  t.match(decide(answered(503, retryable, '5'), 1), { kind: 'retry', retryAfterS: 5, why: '503: Why.' });
-  t.match(decide(answered(429, retryable, '2'), 1), { kind: 'retry', retryAfterS: 2 });
+  t.match(decide(answered(503, retryable, '5'), 1), { kind: 'retry', toldMs: 5_000, why: '503: Why.' });
+  t.match(decide(answered(429, retryable, '2'), 1), { kind: 'retry', toldMs: 2_000 });
   for (const word of ['soon', '-1', '1e3', '99999', 'Sun, 06 Nov 2034 08:49:37 GMT', ''])
-    t.match(decide(answered(503, retryable, word), 1), { kind: 'retry', retryAfterS: undefined }, word);
-  t.match(decide(answered(401, '<html>'), 1), { kind: 'retry', retryAfterS: 30 });
-  t.match(decide(answered(502, '<html>'), 1), { kind: 'retry', retryAfterS: undefined });
+    t.match(decide(answered(503, retryable, word), 1), { kind: 'retry', toldMs: undefined }, word);
+  t.match(decide(answered(401, '<html>'), 1), { kind: 'retry', toldMs: 30_000 });
+  t.match(decide(answered(502, '<html>'), 1), { kind: 'retry', toldMs: undefined });
   t.match(decide(answered(0, ''), 1), { kind: 'retry', why: 'no answer' });
   t.end();
 });
@@ -46,13 +47,13 @@ t.test('what will never be taken is dropped, split or given up', (t) => {
 });
 
 t.test('waits are as told, else 1 s and then twice as long each time, up to 30 s, and a little more', (t) => {
-  const even = new Backoff(() => 0);
-  const waits = [undefined, undefined, 7, undefined, undefined, undefined, undefined];
+  const even = new Backoff();
+  const waits = [undefined, undefined, 7_000, undefined, undefined, undefined, undefined];
   t.strictSame(
-    waits.map((told) => even.wait(told)),
-    [1, 2, 7, 8, 16, 30, 30],
+    waits.map((told) => even.next(told, 0)),
+    [1_000, 2_000, 7_000, 8_000, 16_000, 30_000, 30_000],
   );
-  t.equal(new Backoff(() => 0).wait(0), 1, 'never at once');
-  t.equal(new Backoff(() => 0.5).wait(10), 11);
+  t.equal(even.next(0, 0), 1_000, 'never at once');
+  t.equal(new Backoff().next(10_000, 0.5), 11_000);
   t.end();
 });

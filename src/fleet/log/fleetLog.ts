@@ -1,0 +1,26 @@
+/**
+ * Where the log of a fleet is at headquarters. With chunk.ts it is a contract between boxes and whoever reads there: names and
+ * meaning stay.
+ */
+
+export const STREAM = 'FLEET';
+/** The bucket `court-status`. */
+export const STATUS_STREAM = 'KV_court-status';
+export const SUBJECTS = 'court.v1.*.*';
+export const STATUS_SUBJECTS = '$KV.court-status.>';
+/** Of a message, at most: the largest event that a box accepts, and its headers. */
+export const MESSAGE_BYTES = 9 * 1024 ** 2;
+
+export function subjectOf(box: string, epoch: string): string {
+  return `court.v1.${box}.${epoch}`;
+}
+
+export function statusSubjectOf(box: string): string {
+  return `$KV.court-status.${box}`;
+}
+
+/** @returns whose chunk it is. */
+export function sourceOf(subject: string): { box: string; epoch: string } {
+  const [, , box = '', epoch = ''] = subject.split('.');
+  return { box, epoch };
+}
