@@ -4,7 +4,7 @@ import t from 'tap';
 import { BIN, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { openProgram } from '../harness/openProgram.ts';
 
-/** Who may ask the daemon: whoever may read its database, and nobody else. Users and groups that need no account. */
+/** Only users who may read the database may ask the daemon. Users and groups that need no account. */
 const [OWNER, GROUP, MEMBER, STRANGER] = [12_345, 12_346, 12_347, 12_348];
 
 const user = (uid: number, ...groups: string[]) => ['setpriv', `--reuid=${uid}`, ...groups];

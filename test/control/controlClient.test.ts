@@ -10,7 +10,7 @@ import { answer } from '../harness/faultyServer.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { stoppedBox } from '../harness/scratchStore.ts';
 
-/** Whoever may write to the data directory may answer at control.sock in the daemon's place, and root's commands ask there. */
+/** A user who may write to the data directory may answer at control.sock in the daemon's place, and root's commands ask there. */
 
 runInProcess();
 

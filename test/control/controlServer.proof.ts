@@ -74,7 +74,7 @@ for (const [what, put, take] of [
   ['a link', (file: string) => fs.symlinkSync('/dev/null', file), fs.rmSync],
 ] as const) {
   t.test(
-    `${what} in its place keeps no event from being taken, and is told; without it the next start makes the socket`,
+    `${what} in its place is reported, and events are accepted; without it the next start makes the socket`,
     async (t) => {
       const data = temporaryFolder(t);
       put(socketOf(data));
@@ -95,7 +95,7 @@ for (const [what, put, take] of [
   );
 }
 
-t.test('a directory whose name is too long for a socket: events are taken, and it is told', async (t) => {
+t.test('a directory whose name is too long for a socket is reported, and events are accepted', async (t) => {
   const data = path.join(temporaryFolder(t), 'x'.repeat(110));
   const daemon = await Daemon.start(t, [], data);
   t.equal((await daemon.post(event())).status, 202);

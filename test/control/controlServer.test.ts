@@ -8,7 +8,7 @@ import { askDaemon } from '../../src/control/controlClient.ts';
 import { answerJson, ControlServer } from '../../src/control/controlServer.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
 
-/** What is said on `control.sock` by those who are no commands of courtd. */
+/** Requests on `control.sock` by other programs than courtd's commands. */
 
 async function serve(t: Test) {
   const directory = temporaryFolder(t);

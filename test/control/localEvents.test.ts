@@ -53,7 +53,7 @@ t.test('no rate and no number of connections keeps a command out; a camera needs
   t.equal((await daemon.post(event())).status, 202);
 });
 
-t.test('what is imported is in the log and in the totals, and makes no camera of its source', async (t) => {
+t.test('imported events are logged and counted, and their source is no camera', async (t) => {
   const metrics = await daemon.command('metrics');
   const total = (result: string) => `courtd_events_total{type="BALL_BOUNCE",result="${result}"}`;
   t.match(metrics.stdout, `${total('accepted')} 44\n`);

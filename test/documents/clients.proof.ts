@@ -18,11 +18,11 @@ interface Sample {
   readonly language: string;
   readonly command: string;
   readonly file: string;
-  /** Where its own events begin: those that stand on standard input are sent instead, a request a line. */
+  /** The start of its own events: the lines of standard input are sent instead, one request per line. */
   readonly call: string;
   readonly instead: string;
   readonly changes: readonly (readonly [string, string])[];
-  /** How it runs as in a camera, with what stands on standard input as seen; its minute is cut to twenty milliseconds. */
+  /** How it runs as in a camera, with standard input as the seen events; its minute is twenty milliseconds. */
   readonly run: Pick<Sample, 'instead' | 'changes'>;
   readonly waiting: Readonly<Record<string, string>>;
 }

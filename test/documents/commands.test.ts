@@ -45,7 +45,7 @@ async function fill(daemon: Daemon): Promise<void> {
   await daemon.post(batch.map((one) => ({ ...one, event_id: randomUUID() })));
 }
 
-/** A text without what is different each time: numbers, times, tokens, the width of a table. */
+/** A text without the parts that differ each time: numbers, times, tokens, the width of a table. */
 function shape(text: string): string {
   return (
     text
@@ -61,7 +61,7 @@ function shape(text: string): string {
   );
 }
 
-t.test("the commands of the operator's guide say what it shows", async (t) => {
+t.test("the commands of the operator's guide print the output that it shows", async (t) => {
   const folder = temporaryFolder(t);
   const [data, backups, bin] = ['data', 'backups', 'bin'].map((name) => path.join(folder, name)) as [
     string,

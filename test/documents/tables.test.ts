@@ -92,7 +92,7 @@ const TABLES: readonly (readonly [document: string, heading: string, rows: reado
   [ARCHITECTURE, '## Dependencies', Object.keys(manifest.dependencies).map((name) => [code(name)])],
 ];
 
-/** @returns the document with the first table below a heading made anew. @throws if there is none. */
+/** @returns the document with a new first table below a heading. @throws if there is none. */
 function updated(text: string, heading: string, rows: readonly string[][]): string {
   const table = new RegExp(
     `(\\n${heading}\\n(?:(?!\\n#).)*?\\n)(\\|[^\\n]*\\n\\|[ |-]*\\n)((?:\\|[^\\n]*\\n)*)`,

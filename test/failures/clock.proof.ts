@@ -33,7 +33,7 @@ async function daemonWithClock(t: Cleanup, args: readonly string[] = []) {
   return { daemon, setClock };
 }
 
-t.test('a token in its grace lives as long as it was told to, wherever the clock is set', skip, async (t) => {
+t.test('the grace of a token keeps its length when the clock is set', skip, async (t) => {
   const { daemon, setClock } = await daemonWithClock(t);
   const statusOf = async (token: string) =>
     (await daemon.post(event(), { Authorization: `Bearer ${token}` })).status;
@@ -56,23 +56,19 @@ t.test('a token in its grace lives as long as it was told to, wherever the clock
   t.strictSame([await statusOf(long), await statusOf(next)], [401, 401], 'both have ended');
 });
 
-t.test(
-  'a grace is no longer than it was told on a box that starts with a clock of long ago',
-  skip,
-  async (t) => {
-    const { daemon } = await daemonWithClock(t);
-    t.equal(await daemon.stop(), 0);
-    const { stdout } = await daemon.command('token', 'rotate', '--grace', '20s');
-    const years = { LD_PRELOAD: LIBRARY ?? '', FAKETIME: '-3650d', FAKETIME_DONT_FAKE_MONOTONIC: '1' };
-    const behind = await Daemon.run(t, daemon.data, stdout.trim(), [], years);
-    const statusOf = async (token: string) =>
-      (await behind.post(event(), { Authorization: `Bearer ${token}` })).status;
-    t.equal(await statusOf(daemon.token), 202);
-    while ((await statusOf(daemon.token)) === 202) await sleep(50);
-    t.equal(await statusOf(daemon.token), 401);
-    t.equal(await statusOf(behind.token), 202);
-  },
-);
+t.test('a grace is not longer on a box that starts with a clock far in the past', skip, async (t) => {
+  const { daemon } = await daemonWithClock(t);
+  t.equal(await daemon.stop(), 0);
+  const { stdout } = await daemon.command('token', 'rotate', '--grace', '20s');
+  const years = { LD_PRELOAD: LIBRARY ?? '', FAKETIME: '-3650d', FAKETIME_DONT_FAKE_MONOTONIC: '1' };
+  const behind = await Daemon.run(t, daemon.data, stdout.trim(), [], years);
+  const statusOf = async (token: string) =>
+    (await behind.post(event(), { Authorization: `Bearer ${token}` })).status;
+  t.equal(await statusOf(daemon.token), 202);
+  while ((await statusOf(daemon.token)) === 202) await sleep(50);
+  t.equal(await statusOf(daemon.token), 401);
+  t.equal(await statusOf(behind.token), 202);
+});
 
 t.test('events are in the order of eot, then of arrival, whatever the clock said', skip, async (t) => {
   const { daemon, setClock } = await daemonWithClock(t);

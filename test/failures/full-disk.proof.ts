@@ -133,7 +133,7 @@ t.test(
   },
 );
 
-t.test('no room for a checkpoint: the log goes on taking events', injecting, async (t) => {
+t.test('without room for a checkpoint the WAL still takes events', injecting, async (t) => {
   const daemon = await Daemon.start(t, ['--rate-limit', '0']);
   const fault = await Fault.begin(t, daemon, { calls: WRITE, effect: 'error=ENOSPC', file: 'courtd.db' });
   const sent: WireEvent[] = [];

@@ -22,7 +22,7 @@ async function untilReserved(data: string): Promise<void> {
 
 for (const mebibytes of [16, 48]) {
   t.test(
-    `${mebibytes} MiB full of events: a prune beside cameras that send, and they get 202 again`,
+    `after a prune of a full disk of ${mebibytes} MiB the cameras get 202 again`,
     mounting,
     async (t) => {
       const disk = await SmallDisk.mount(t, mebibytes);

@@ -50,7 +50,7 @@ const ERRORS = [
 ] as const;
 
 for (const [name, calls, code] of ERRORS) {
-  t.test(`after a ${name} error nothing is answered 202; the next start goes on`, skip, async (t) => {
+  t.test(`after a ${name} error there is no 202, and the next start continues`, skip, async (t) => {
     const daemon = await Daemon.start(t);
     const before = events(300);
     t.equal((await daemon.post(before)).status, 202);
@@ -78,7 +78,7 @@ for (const [name, calls, code] of ERRORS) {
   });
 }
 
-t.test("a read error where tokens are checked ends the daemon, and is nobody's 401", skip, async (t) => {
+t.test('a read error of the tokens ends the daemon, and answers no 401', skip, async (t) => {
   const daemon = await Daemon.start(t);
   const sent = events(3);
   t.equal((await daemon.post(sent)).status, 202);
@@ -93,7 +93,7 @@ t.test("a read error where tokens are checked ends the daemon, and is nobody's 4
   t.strictSame(await storedIds(again), sent.map(({ event_id }) => event_id).sort());
 });
 
-t.test('a start on a disk that fails: one sentence, status 1, and the next one goes on', skip, async (t) => {
+t.test('a start on a failing disk exits 1, and the next start continues', skip, async (t) => {
   const daemon = await Daemon.start(t);
   const sent = events(50);
   t.equal((await daemon.post(sent)).status, 202);

@@ -14,7 +14,7 @@ const ANSWERS = 60;
 const MOMENT_MS = 20;
 const NO_LIMIT = ['--rate-limit', '0'];
 
-t.test(`kill -9, ${KILLS} times, under load: what was acknowledged is there, once`, async (t) => {
+t.test(`after ${KILLS} times kill -9 under load every acknowledged event is stored once`, async (t) => {
   const random = chanceOf(t);
   const history = new History();
   const reader = new StoredReader(history);

@@ -40,7 +40,7 @@ async function start(t: Test, log: string, under: readonly string[] = []) {
 }
 
 t.test(
-  'the disk fails too: those who wait are told, and the daemon ends at once',
+  'if the disk fails too, waiting clients get an answer and the daemon ends at once',
   { skip: withoutStrace },
   async (t) => {
     const { data, child, exited, post } = await start(t, '/dev/full');

@@ -17,7 +17,7 @@ const KEPT_BYTES = 64 * MIB;
 
 type Asserts = Pick<typeof t, 'ok' | 'strictSame' | 'teardown'>;
 
-/** Another program that began to read and does not end, until it is told to. */
+/** Another program that holds a read transaction until it is ended. */
 function startReading(t: Cleanup, directory: string): () => void {
   const db = new Database(path.join(directory, 'courtd.db'), { readonly: true });
   t.teardown(() => db.close());
@@ -38,7 +38,7 @@ async function fillLog(daemon: Daemon, bytes: number): Promise<void> {
   }
 }
 
-t.test('a log that grows under a long reader: told once above 256 MB, and cut off after it', async (t) => {
+t.test('a WAL that a long reader holds is reported once above 256 MB, then truncated', async (t) => {
   const daemon = await Daemon.start(t, ['--rate-limit', '0']);
   t.equal((await daemon.post(events(1))).status, 202);
   const stopReading = startReading(t, daemon.data);

@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 const WAITS = /^Waiting for another program[^\n]+\n$/;
 
 t.test(
-  'beside a reader that does not end a prune waits, and the log stays small; it goes on after it',
+  'a prune waits for a reader that does not end, keeps the WAL small, and continues after it',
   async (t) => {
     const { folder, db } = scratch(t);
     const committer = new Committer(db, () => Date.now() - 100 * DAY_MS);

@@ -24,7 +24,7 @@ async function waiting(box: Daemon): Promise<string[]> {
 }
 
 t.test(
-  `kill -9, ${KILLS} times, while a camera is refused: what was rejected two seconds before is there`,
+  `after ${KILLS} times kill -9 the requests that were rejected two seconds before are kept`,
   async (t) => {
     const random = chanceOf(t);
     let box = await Daemon.start(t, ['--rate-limit', '0']);
@@ -59,7 +59,7 @@ t.test(
   },
 );
 
-t.test('where the disk is low they go, and none is kept; events are stored all the same', async (t) => {
+t.test('on low disk space rejected bodies are deleted and not kept, and events are stored', async (t) => {
   const disk = await SmallDisk.mount(t, 64);
   const box = await Daemon.start(t, [], disk.data);
   t.equal((await box.post(events(100, percent))).status, 400);
@@ -84,7 +84,7 @@ t.test('where the disk is low they go, and none is kept; events are stored all t
   t.equal((await box.post(event())).status, 202);
 });
 
-t.test('a damaged file begins anew, and keeps no event from being stored', async (t) => {
+t.test('a damaged refused.db is replaced, and events are stored', async (t) => {
   const data = temporaryFolder(t);
   const first = await Daemon.start(t, [], data);
   await first.post(events(100, percent));

@@ -63,7 +63,7 @@ function pagesOf(file: string, name: string): number[] {
   return found;
 }
 
-t.test('a damaged database is not touched, not even by the log beside it', async (t) => {
+t.test('a start does not change a damaged database, not even with its WAL', async (t) => {
   const { data, daemon, ids } = await killed(t);
   const file = path.join(data, 'courtd.db');
   // Of a copy, because looking needs the shared memory.

@@ -10,7 +10,7 @@ import { Tail } from '../harness/tail.ts';
 /** Longer than the test takes: the daemon is killed in it. */
 const SYNC_MS = 600_000;
 
-t.test('what is written and not yet synced is shown by no tail', { skip: withoutStrace }, async (t) => {
+t.test('tail prints no event that is written and not yet synced', { skip: withoutStrace }, async (t) => {
   const daemon = await Daemon.start(t);
   const { data, token } = daemon;
   const log = path.join(data, 'courtd.db-wal');

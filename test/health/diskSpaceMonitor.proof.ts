@@ -22,7 +22,7 @@ function makeLogger() {
 }
 
 t.test(
-  'a disk that fills up is told once, and so is room; wavering is not told',
+  'a disk that fills up is reported once, and so is room; small changes are not reported',
   { skip: withoutMount },
   async (t) => {
     const disk = await SmallDisk.mount(t, 4);

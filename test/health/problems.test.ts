@@ -6,7 +6,7 @@ import { THRESHOLDS } from '../../src/health/thresholds.ts';
 import type { RefusalReport } from '../../src/telemetry/refusals.ts';
 import type { SourceReport } from '../../src/telemetry/source.ts';
 
-/** What is wrong with a box is decided once. */
+/** Whether a box has a problem is decided once. */
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const GIB = 1024 ** 3;
@@ -15,7 +15,7 @@ const DAY_S = 24 * HOUR_S;
 const ago = (seconds: number) => new Date(NOW - seconds * 1_000).toISOString();
 const room = { mount: '/data', oldestDays: undefined, bytes: 0, previousBytes: 0 };
 
-/** A box that is well, but for what is given. */
+/** A box without problems, except the given facts. */
 function box(facts: Partial<BoxFacts>, store: object = {}, ship: object = {}): BoxFacts {
   return {
     daemon: { version: '1', listening: '', tls: false, certificate: null, started_at: ago(60) },

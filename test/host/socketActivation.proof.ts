@@ -177,7 +177,7 @@ async function serveWith(t: Cleanup, { fd, count = '1', pid = '$$' }: Passed) {
   return { status, stdout, stderr };
 }
 
-t.test('a descriptor that is not a listening TCP socket is told in a sentence, with status 1', async (t) => {
+t.test('a descriptor that is no listening TCP socket is an error with status 1', async (t) => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'courtd-fd-'));
   t.teardown(() => fs.rmSync(folder, { recursive: true }));
   const handleOf = (owner: object) => (owner as { _handle: { fd: number } })._handle.fd;
@@ -200,7 +200,7 @@ t.test('a descriptor that is not a listening TCP socket is told in a sentence, w
   }
 });
 
-t.test('more than one socket is told in a sentence, with status 1', async (t) => {
+t.test('more than one socket is an error with status 1', async (t) => {
   const listening = net.createServer().listen(0, '127.0.0.1');
   await once(listening, 'listening');
   t.teardown(() => listening.close());

@@ -9,7 +9,7 @@ import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 const mounting = { skip: withoutMount };
 
 t.test(
-  'a full disk is told, and neither it nor a lock of another program keeps the watchdog hungry',
+  'a full disk is reported, and neither it nor a lock of another program stops the watchdog messages',
   mounting,
   async (t) => {
     const systemd = new FakeNotify(t);

@@ -14,7 +14,7 @@ serveAgain();
 
 const CANNOT_NOTIFY = /^cannot notify systemd/;
 
-t.test('systemd is told of the start, that courtd is ready, and that it stops, in this order', async (t) => {
+t.test('courtd notifies systemd of its start, its readiness and its stop, in this order', async (t) => {
   const systemd = new FakeNotify(t);
   const daemon = await Daemon.start(t, [], undefined, systemd.env);
   await systemd.messages.find((message) => message.includes('READY=1'));
@@ -124,7 +124,7 @@ t.test('a watchdog that is meant for another process is not fed, and SIGHUP chan
   t.notOk(systemd.messages.all.some((message) => message.includes('WATCHDOG')));
 });
 
-t.test('where systemd-notify fails, or is not there, that is logged once and events are taken', async (t) => {
+t.test('if systemd-notify fails or is missing, that is logged once and events are accepted', async (t) => {
   const failing = new FakeNotify(t, 'exit 1');
   const missing = { ...failing.env, PATH: temporaryFolder(t) };
   // The launcher needs the usual programs, so the folder has links to them, and no systemd-notify.

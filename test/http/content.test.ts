@@ -108,7 +108,7 @@ t.test('an answer lists at most 50 events with 10 faults each, and has the total
   t.strictSame([details?.length, details_total], [10, 11]);
 });
 
-t.test('what is not JSON, or no object or array, is rejected; 501 of anything are too many', async (t) => {
+t.test('a body that is not JSON, or no object or array, is rejected, and so are 501 events', async (t) => {
   const whole = ['', 'null', good.replaceAll('"', "'"), `${good}\n${good}`, `[${good},]`, `/**/${good}`];
   for (const body of [...whole, badText({ n: '"\0"' }), Buffer.from(good, 'utf16le')])
     await table.isRefused(t, body, 'invalid_json', show(body.toString()));

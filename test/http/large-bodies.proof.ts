@@ -7,10 +7,10 @@ import { LARGE_BODIES, type LargeBody } from '../harness/largeBodies.ts';
 import { answerOf } from '../harness/rawClient.ts';
 
 const MIB = 1024 ** 2;
-/** What issue and README promise of the daemon's memory, beside senders of large bodies. */
+/** The memory of the daemon, while clients send large bodies. */
 const MEMORY_MIB = 300;
 const BODY_BYTES_MOST = 8 * MIB - 1000;
-/** Two of each kind at the same time, which wait as they are told. */
+/** Two of each kind at the same time, which wait as Retry-After says. */
 t.test('many large bodies are all answered, none half stored, while small ones pass', async (t) => {
   const daemon = await Daemon.start(t, ['--rate-limit', '0']);
   let areDone = false;

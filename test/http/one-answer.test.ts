@@ -75,7 +75,7 @@ t.test(
   },
 );
 
-t.test('what a body holds is never taken for a request, behind an upgrade either', async (t) => {
+t.test('the content of a body is never read as a request, nor is anything behind an upgrade', async (t) => {
   const session_id = 'smuggled';
   const inner = request(daemon, { body: JSON.stringify(event({ session_id, event_id: 'inner' })) });
   const outer = request(daemon, { headers: { 'content-type': 'text/csv' }, body: inner });
@@ -131,7 +131,7 @@ t.test('an upgrade whose body is broken or cut is not stored', async (t) => {
   t.strictSame([...(await stored(session_id))], []);
 });
 
-t.test('what is sent behind a request is not read until that one is answered', async (t) => {
+t.test('bytes behind a request are not read until that request is answered', async (t) => {
   const lock = new Database(path.join(daemon.data, 'courtd.db'));
   t.teardown(() => lock.close());
   lock.exec('BEGIN IMMEDIATE');

@@ -46,7 +46,7 @@ t.test('who sends 40 MB and only then reads gets the whole 413 or 401, and then 
   }
 });
 
-t.test('who reads while sending gets its answer too, also beyond what is drained', async (t) => {
+t.test('a client that reads while it sends gets its answer, also beyond the drained bytes', async (t) => {
   const body = Buffer.alloc(SIZE, ' ');
   const further = ['limit_bytes', 'size_bytes'];
   checkProblem(t, await answerOf(daemon.post(body)), 413, 'body_too_large', 'fetch', further);
@@ -79,7 +79,7 @@ t.test('who sends on for ever after its answer is cut off', async (t) => {
   t.ok(sent > LINGER_BYTES && sent < 2 * LINGER_BYTES, `${sent} bytes`);
 });
 
-t.test('who goes away in the middle of a request leaves nothing behind', async (t) => {
+t.test('a client that disconnects during a request leaves nothing behind', async (t) => {
   const whole = request(daemon, { body: JSON.stringify(event({ session_id: 'gone' })) });
   const chunked = request(daemon, { headers: { 'transfer-encoding': 'chunked' }, body: '5\r\n[{"a"\r\n' });
   const tunnel = request(daemon, { line: 'CONNECT a:1 HTTP/1.1' });

@@ -18,7 +18,7 @@ async function connectAndUse(t: Cleanup, daemon: Daemon): Promise<RawClient> {
   return client;
 }
 
-t.test('under load, what was sent is answered, and what was answered is there after a restart', async (t) => {
+t.test('a stop under load answers every request, and a restart has every acknowledged event', async (t) => {
   const daemon = await Daemon.start(t, ['--rate-limit', '0']);
   const acknowledged: string[] = [];
   let answered = 0;

@@ -8,7 +8,7 @@ import { serveAgain } from '../harness/servingAgain.ts';
 runInProcess();
 serveAgain();
 
-/** What a camera without a valid token is told, and what the operator is. */
+/** The answer to a camera without a valid token, and the report to the operator. */
 
 const rotate = async (daemon: Daemon, ...args: string[]) => {
   const { stdout } = await courtd(['token', 'rotate', '--data', daemon.data, ...args]);

@@ -32,7 +32,7 @@ async function ask(t: Cleanup & Asserts, bytes: Buffer, what: string): Promise<A
   return answer;
 }
 
-t.test('what HTTP allows is taken, also where few clients send it', async (t) => {
+t.test('valid HTTP is accepted, also in forms that few clients send', async (t) => {
   for (const parts of takenHeads(daemon.token))
     t.equal((await ask(t, good(parts), show(parts))).status, 202, show(parts));
   for (const coding of ['gzip', 'GZip', 'x-gzip']) {
@@ -60,7 +60,7 @@ for (const { status, code, headers, sent } of rejectedHeads(daemon.token)) {
   );
 }
 
-t.test('of several faults the first in the order of the design is told', async (t) => {
+t.test('the first of several faults is answered, in the order of the guide', async (t) => {
   // Each row is a fault, and what it is answered while all those below it are there too.
   const ladder: [status: number, code: string, faulty: Partial<Record<string, string | undefined>>][] = [
     [400, 'malformed_request', { host: undefined }],
@@ -82,7 +82,7 @@ t.test('of several faults the first in the order of the design is told', async (
     );
     const answer = await ask(t, request(daemon, { line: `${method} ${target} HTTP/1.1`, headers }), code);
     checkProblem(t, answer, status, code, code, status === 413 ? ['limit_bytes', 'size_bytes'] : []);
-    // Who was not told to continue may not send the body.
+    // Without a 100 the client may not send the body.
     t.equal(answer.headers.get('connection'), 'close');
   }
 });
@@ -130,7 +130,7 @@ t.test(
   },
 );
 
-t.test('a 202 says how many duplicates differ from what is stored, where there are any', async (t) => {
+t.test('a 202 counts the duplicates that differ from the stored events', async (t) => {
   const [a, b, c] = [event(), event(), event()];
   const conflicts = async (sent: unknown) =>
     (await answerOf(daemon.post(sent))).headers.get('courtd-conflicts');
@@ -162,7 +162,7 @@ t.test('a body over the limit is 413 with the limit, and one of the limit is not
   tooLarge(t, petabyte, 'a petabyte', 999_999_999_999_999);
 });
 
-t.test('gzip is bounded on both sides, and what is not good gzip is 400', async (t) => {
+t.test('gzip is limited before and after decompression, and invalid gzip is answered 400', async (t) => {
   const send = (bytes: Buffer) => answerOf(daemon.post(bytes, { 'content-encoding': 'gzip' }));
   const full = body().padEnd(LIMIT, ' ');
   t.equal((await send(gzipSync(full))).status, 202);

@@ -19,7 +19,7 @@ const SUPPORT = 'https://example.com/courtd';
 const ORIGIN = 'Example Courts';
 const own = ARCHITECTURES.find(({ node }) => node === process.arch)!;
 
-// A few seconds, where the disk has nothing else to do.
+// A few seconds, if the disk has nothing else to do.
 t.setTimeout(900_000);
 
 /** Builds the package of this kind of machine in a folder of its own. */
@@ -33,12 +33,12 @@ async function build(folder: string, ...more: string[]) {
   return { status, stdout, stderr, deb: path.join(folder, deb ?? 'none') };
 }
 
-t.test('what is not there is named, with the Debian packages to install', async (t) => {
+t.test('a missing program is named, with the Debian package to install', async (t) => {
   const lacking = { file: '/nowhere/libatomic.so.1', debian: 'libatomic1-none-cross' };
   t.match(missingNeeds([{ ...own, libatomic: lacking }]), /apt-get install .*libatomic1-none-cross/);
 });
 
-t.test('what is given wrongly is told in a sentence', async (t) => {
+t.test('a wrong option is reported in a sentence', async (t) => {
   const folder = temporaryFolder(t);
   for (const wrong of [
     ['--version', 'new'],

@@ -82,7 +82,7 @@ t.test('Tab knows prefixes, options in between, and values after an equals sign'
   t.strictSame(await complete(t, ['export', 'token', '']), [], 'a session named like a command');
 });
 
-t.test('Tab offers files where one is named, also with a space in its name', async (t) => {
+t.test('Tab offers files for an option that takes one, also with a space in the name', async (t) => {
   const folder = temporaryFolder(t);
   fs.writeFileSync(path.join(folder, 'a match.csv'), '');
   fs.mkdirSync(path.join(folder, 'archive'));

@@ -15,7 +15,7 @@ import { type Recording, type RecordingOptions, record } from './recording.ts';
  * What is left of courtd when the power goes: `npm run power-cut` (`-- --cuts N --seed N --flushing N`). Two recorded
  * runs of the real program under load, with prunes in the middle, on a disk whose every write is logged; then simulated cuts, each at some write,
  * with what was in flight landed whole, not at all, or torn. After each, the file system is mounted, courtd starts,
- * and everything that was acknowledged by then must be there, once; what was pruned may be. Exit status 1 where anything is not.
+ * and everything that was acknowledged by then must be stored, once; pruned events may be. Exit status 1 otherwise.
  *
  * The second run is on a store that is about to move its keys (src/store/write/keys.ts): almost KeyLimits.urgent events are there
  * before it, so each of its cuts takes ten times as long, and there are fewer of them.

@@ -9,7 +9,7 @@ const SCRIPT = path.resolve(import.meta.dirname, './main.ts');
 t.setTimeout(900_000);
 
 t.test(
-  'the power goes while it writes: nothing that was acknowledged is lost',
+  'a power cut during writes loses nothing that was acknowledged',
   { skip: missingNeeds() ?? false },
   async (t) => {
     const { status, said } = await runScript(t, SCRIPT, '--cuts', '40', '--flushing', '0');
@@ -19,7 +19,7 @@ t.test(
 );
 
 t.test(
-  'the power of a stick goes while it is copied to: what counted as copied is there, and it is copied on',
+  'a power cut of the stick keeps every event that counted as copied, and the copy continues',
   { skip: missingNeeds() ?? false },
   async (t) => {
     const { status, said } = await runScript(

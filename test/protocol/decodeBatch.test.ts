@@ -22,7 +22,7 @@ const withMembers = (members: string, sent: unknown = event({ payload: undefined
 const TOO_LARGE = Number.POSITIVE_INFINITY;
 const BALL = '\u{1f3be}';
 
-t.test('what is missing is required, and what is no object is no event', async (t) => {
+t.test('a missing field is required, and a value that is no object is no event', async (t) => {
   const { eot: _, ...rest } = event();
   t.strictSame(details(rest), [{ path: 'eot', message: 'is required' }]);
   for (const sent of [1, 'a', true, TOO_LARGE, []]) {

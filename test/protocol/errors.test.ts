@@ -14,7 +14,7 @@ t.test('every code has a status of the design and is one word a client can branc
   t.strictSame([...new Set(CODES.map((code) => PROBLEMS[code].status))].sort(), STATUSES, 'none is missing');
 });
 
-t.test('titles tell the codes apart', async (t) => {
+t.test('each code has a title of its own', async (t) => {
   t.equal(new Set(CODES.map((code) => PROBLEMS[code].title)).size, CODES.length);
 });
 

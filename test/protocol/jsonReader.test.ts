@@ -41,7 +41,7 @@ t.test('a number is an integer only if its text is one, even if a double would r
   t.end();
 });
 
-/** Whether a body is told that it is no JSON, wherever. */
+/** Whether a body is rejected as no JSON, at any offset. */
 function isJson(body: Buffer): boolean {
   try {
     decodeBatch(body);
@@ -108,7 +108,7 @@ t.test('a number is taken with every digit and sign that it has', async () => {
   fc.assert(fc.property(numberText, (number) => payloadOf(`{"n":${number}}`) === `{"n":${number}}`));
 });
 
-t.test('the bytes that came are kept, and only white space outside of strings goes', async () => {
+t.test('bytes are kept as they came, except white space outside strings', async () => {
   const space = fc.constantFrom('', '', ' ', '\n', '\t', '\r\n  ');
   const gaps = fc.array(space, { minLength: 40, maxLength: 40 });
   const property = fc.property(

@@ -37,7 +37,7 @@ const payload = fc
   .array(fc.tuple(name, value), { maxLength: 10 })
   .map((members) => `{${members.map(([name, text]) => `"${name}":${text}`).join(',')}}`);
 
-t.test('whatever a payload holds, each column has what is of its kind, and the digits as sent', async () => {
+t.test('each column has only values of its kind, with the digits as sent', async () => {
   const property = fc.property(payload, (text) => {
     const values = parseJson(text, (source) => new Digits(source)) as Record<string, unknown>;
     const wanted = PAYLOAD_FIELDS.map((name) => cellOf(values[name], PAYLOAD[name].kind));

@@ -63,7 +63,7 @@ t.test('an empty player_id names nobody', async (t) => {
   t.same([...playersNamed('{"player_id":""}')], []);
 });
 
-t.test('a text that is cut off is replaced as far as it goes', async (t) => {
+t.test('a player is replaced in a truncated text up to its end', async (t) => {
   t.equal(
     replacePlayers('[{"player_id":"anna"},{"player_id":"an', anna),
     '[{"player_id":"erased-x"},{"player_id":"an',
@@ -84,7 +84,7 @@ t.test('a long string exhausts neither the stack nor, without an end, the time',
   }
 });
 
-t.test('what is cut off in the middle of an escape names whom it has named so far', async (t) => {
+t.test('a text that is truncated within an escape names the players before it', async (t) => {
   const isAnna = (value: string) => value === 'anna';
   t.ok(mentions('{"player_id":"anna","note":"a\\', isAnna));
   t.ok(mentions('{"note":"a \\"quote\\"","player_id":"anna', isAnna));
@@ -126,7 +126,7 @@ t.test('every player_id is found, at any depth and in any spelling', async (t) =
 });
 
 t.test(
-  "of a player's own positions and identities nothing is left; of the others' only the name goes",
+  "a player's own positions and identities lose their payload; other events lose only the name",
   async (t) => {
     const own = { payload: '{"player_id":"anna","x_ft":1}', extra: '{"height":170}' };
     t.same(redact({ ...own, type: 'PLAYER_POSITION' }, anna), { payload: '{}', extra: null });

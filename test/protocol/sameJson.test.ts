@@ -78,7 +78,7 @@ t.test('texts of nothing but escapes are compared, and that comes to an end', (t
   t.end();
 });
 
-t.test('what is called the same is the same, for any two payloads', async () => {
+t.test('two payloads that compare as equal are equal JSON values', async () => {
   const alike = fc.constantFrom('0', '-0', '0.0', '1', '10e-1', '18446744073709551615', '[]', '{}');
   const values = fc.oneof(
     alike,

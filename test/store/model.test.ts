@@ -60,7 +60,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ is: 'start' } as const) },
 );
 
-/** A store, and beside it what must be in it. */
+/** A store, and the events that must be in it. */
 class Pair {
   readonly #folder: string;
   /** In the order of arrival. */
@@ -145,7 +145,7 @@ class Pair {
     if (unknown + astray > 0) throw new Error(`${unknown} are not known, ${astray} keys lead nowhere`);
   }
 
-  /** @throws where the store does not hold exactly that, each event once. */
+  /** @throws if the store does not hold exactly these events, each once. */
   check(): void {
     const rows = this.#db.prepare<[], string>(
       "SELECT session_id || ' ' || event_id || ' ' || revision FROM events",
@@ -203,7 +203,7 @@ function fails(work: () => unknown): boolean {
 }
 
 t.test(
-  'whatever is appended, undone, moved, counted, pruned and started again: each event is there once, known, and read in order',
+  'after any appends, rollbacks, moves, prunes and restarts each event is stored once, known, and read in order',
   (t) => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 5, maxLength: 30 }), (steps) => {

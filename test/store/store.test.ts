@@ -37,7 +37,7 @@ t.test(
   },
 );
 
-t.test('a start after a crash writes the log anew once', async (t) => {
+t.test('a start after a crash rewrites the WAL once', async (t) => {
   const { folder, db } = scratch(t);
   new Committer(db).append(...court(event()));
   const directory = new DataDirectory(folder);

@@ -145,7 +145,7 @@ t.test('in a month of eight courts with one camera each, every dead camera is fo
     if (now % (30 * S) !== 0) continue;
     const { silent } = venue;
     for (const court of silent) if (!dead.has(court)) falseAlarms.push(`court ${court} at ${now / H} h`);
-    // After a restart the time is counted anew: what came while no daemon ran was not heard.
+    // After a restart the time is counted again: requests to a stopped daemon are not known.
     for (const [court, at] of dead) {
       const isFound = silent.includes(court);
       const since = isRestarted(now) ? 0 : now - at;

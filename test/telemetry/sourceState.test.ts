@@ -6,7 +6,7 @@ import {
   sourceState,
 } from '../../src/telemetry/sourceState.ts';
 
-/** Seconds since the daemon started, as the cases tell them. */
+/** Seconds since the daemon started, as in the cases. */
 interface Told {
   readonly moments?: number;
   readonly first?: number;
@@ -15,7 +15,7 @@ interface Told {
   readonly usual?: number;
 }
 
-/** Of a camera that has sent several times a second since the start, unless something else is told. */
+/** A camera that has sent several times a second since the start, unless a case differs. */
 function rhythm({ first = 0, last, since = first, usual = 0, moments = (last - first) * 4 }: Told): Rhythm {
   return {
     moments,

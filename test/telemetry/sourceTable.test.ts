@@ -309,7 +309,7 @@ t.test('nothing is written for empty arrays, except that the first ones are expe
   t.end();
 });
 
-t.test('a source without signs of life is overdue after a week in which others were heard', (t) => {
+t.test('a source without signs of life is overdue after a week in which others sent', (t) => {
   const keeper = new Keeper();
   let table = new SourceTable();
   const hear = (source: string, day: number) =>

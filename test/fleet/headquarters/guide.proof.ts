@@ -114,7 +114,7 @@ t.test("three servers of the guide's configuration keep what they acknowledge", 
   });
 
   await t.test(
-    'who is no user is refused, and a certificate of another name or authority, with a sentence',
+    'an unknown user, and a certificate of another name or authority, is rejected with a sentence',
     async (t) => {
       const told = async (...args: string[]) => (await courtd(['fleet', 'status', ...args])).stderr;
       t.match(await told(as(BOX, 'wrong'), '--ca', cert), /rejects the user/);

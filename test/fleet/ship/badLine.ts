@@ -27,7 +27,7 @@ export class BadLine {
   readonly done: Record<string, number> = {};
   readonly #random: Random;
   readonly #options: BadLineOptions;
-  /** Lets what is kept back go on. */
+  /** Releases the messages that were kept back. */
   readonly #keptBack: (() => void)[] = [];
 
   private constructor(url: string, options: BadLineOptions) {

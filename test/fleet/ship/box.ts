@@ -95,7 +95,7 @@ export class Box {
     return stdout === '' ? [] : stdout.split(/(?<=\n)/);
   }
 
-  /** Starts a shipper that goes on; it is killed after the test if it is still there. */
+  /** Starts a shipper that runs on; it is killed after the test if it still runs. */
   ship(...args: string[]): RunningShipper {
     return new RunningShipper(this.#t, [...args, '--data', this.data], this.env);
   }

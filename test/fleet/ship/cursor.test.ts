@@ -14,14 +14,14 @@ const epoch = (name: string, fromSeq: number, shippedSeq: number | null = null) 
 });
 const chunk = (after: number, last: number): Chunk => ({ after, last, lines: [] });
 
-/** Where a log goes on that finds these last messages. */
+/** The position at which a log continues that finds these last messages. */
 function start(epochs: ReturnType<typeof epoch>[], found: Record<string, Chunk | undefined>, ours: boolean) {
   const lastOf = async (name: string) =>
     Object.hasOwn(found, name) ? { place: 7, chunk: found[name] } : undefined;
   return startCursor(epochs, lastOf, async () => ours);
 }
 
-t.test('a log goes on behind the last message of its own subject, if that is of this log', async (t) => {
+t.test('a log continues after the last message of its own subject, if that is of this log', async (t) => {
   t.strictSame(await start([epoch('a', 0)], {}, true), { seq: 0, place: 0 });
   const own = { a: chunk(0, 900), b: chunk(900, 950) };
   const both = [epoch('a', 0), epoch('b', 920)];
@@ -31,7 +31,7 @@ t.test('a log goes on behind the last message of its own subject, if that is of 
   t.ok((await other.catch((error) => error)) instanceof Fenced, 'what somebody else has written');
 });
 
-t.test('a restored log goes on where the old one has what both share', async (t) => {
+t.test('a restored log continues after the events that it shares with the old one', async (t) => {
   const restored = [epoch('a', 0), epoch('b', 800)];
   const at = async (last: number) => (await start(restored, { a: chunk(last - 50, last) }, false)).seq;
   t.equal(await at(900), 800, 'what came after the backup is not of this log');
@@ -61,7 +61,7 @@ t.test('a log that an operator gave a new epoch loses nothing', async (t) => {
   t.equal((await start(renewed, { a: chunk(800, 900) }, true)).seq, 600);
 });
 
-t.test('what is known to be shipped of an older epoch counts as far as both are one log', (t) => {
+t.test('shipped events of an older epoch count up to the point at which the two logs diverge', (t) => {
   const epochs = [epoch('a', 0), epoch('b', 800)];
   t.equal(knownUpTo('b', 950, epochs), 950);
   t.equal(knownUpTo('a', 950, epochs), 800);

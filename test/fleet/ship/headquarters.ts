@@ -120,7 +120,7 @@ export class Headquarters {
   }
 }
 
-/** @returns what is wrong with a chain: nothing, where each message goes on where the one before it ended. */
+/** @returns the faults of a chain: none if each message continues where the one before it ended. */
 export function gapsOf(messages: readonly FleetMessage[]): string[] {
   return messages.flatMap(({ after, subject }, i) => {
     const before = messages[i - 1]?.last ?? 0;

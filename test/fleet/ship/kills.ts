@@ -24,7 +24,7 @@ export interface KillOptions {
 export interface KillResult {
   readonly events: number;
   readonly messages: number;
-  /** What is wrong with the chain. */
+  /** The faults of the chain. */
   readonly gaps: readonly string[];
   /** Events that headquarters has more than once. */
   readonly twice: number;

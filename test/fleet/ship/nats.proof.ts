@@ -101,7 +101,7 @@ t.test(
   },
 );
 
-t.test('a box that erased who is in the last message goes on behind it', { skip }, async (t) => {
+t.test('a box that has erased the player of its last message continues after it', { skip }, async (t) => {
   const { hq, box } = await fleet(t);
   box.put(event({ type: 'BALL_HIT', payload: { player_id: 'anna-17' } }));
   t.match(await box.once(), { status: 0 });
@@ -118,7 +118,7 @@ t.test('a box that erased who is in the last message goes on behind it', { skip 
 });
 
 t.test(
-  'a clone that goes on by itself is fenced, says so, and loses nothing with a new epoch',
+  'a clone that continues by itself is fenced, reports it, and loses nothing with a new epoch',
   { skip },
   async (t) => {
     const { hq, box, env } = await fleet(t);

@@ -58,7 +58,7 @@ function faultOf(work: Promise<unknown>): Promise<unknown> {
   );
 }
 
-t.test('what is no acknowledgement of the stream is tried again, and ends nothing', async (t) => {
+t.test('after any answer but an acknowledgement of the stream the message is sent again', async (t) => {
   for (const data of [
     '',
     'OK',
@@ -75,7 +75,7 @@ t.test('what is no acknowledgement of the stream is tried again, and ends nothin
   t.equal(await log.publish('e', CHUNK, 0), 5);
 });
 
-t.test('what is no message of the box is no last message', async (t) => {
+t.test('a message of another subject is not the last message of the box', async (t) => {
   const of = (...headers: string[]) => `NATS/1.0\r\n${headers.map((header) => `${header}\r\n`).join('')}\r\n`;
   const [own, seq] = ['Nats-Subject: court.v1.venue-7.e', 'Nats-Sequence: 5'];
   for (const headers of [

@@ -5,7 +5,7 @@ import { offlineForWeeks } from './offline.ts';
 const skip = await missingNats();
 
 t.test(
-  'weeks offline, restarts, and a prune of what was not shipped: the chain is whole, and what is there is what tail says',
+  'after weeks offline, restarts and a prune of unshipped events the chain is complete and matches tail',
   { skip },
   async (t) => {
     const result = await offlineForWeeks(t, { events: 12_000, restarts: 3, kills: 2 });

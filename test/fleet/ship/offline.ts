@@ -26,7 +26,7 @@ export interface OfflineResult {
   /** Whether a prune deletes nothing of what is not shipped, as long as it has to spare that. */
   readonly isHeld: boolean;
   readonly messages: number;
-  /** What is wrong with the chain. */
+  /** The faults of the chain. */
   readonly gaps: readonly string[];
   /** Whether headquarters has what `tail` says, byte for byte. */
   readonly isWhole: boolean;

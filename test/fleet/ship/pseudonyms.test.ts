@@ -39,62 +39,59 @@ async function stream({ data }: Box, after = 0): Promise<string[]> {
 
 const eventsOf = (lines: readonly string[]) => lines.map((line) => JSON.parse(line).event);
 
-t.test(
-  'no player is named by the id that cameras give him: one name for each, in all sessions',
-  async (t) => {
-    const box = boxOf(t);
-    const [anna, p2, zoe] = IDS as [string, string, string];
-    box.put(
-      hit(anna, { shot_type: 'drive', opponent: p2, [zoe]: 1 }),
-      event({
-        session_id: 's-2',
-        type: 'PLAYER_POSITION',
-        payload: { player_id: anna, x_ft: 1.5 },
-        crew: { near: [p2, { far: anna }] },
-      }),
-      event({
-        type: 'PLAYER_IDENTITY',
-        payload: { player_id: zoe, name: 'Zoë', born: 2014 },
-        photo: 'zoe.jpg',
-      }),
-      event({ payload: { x_ft: 1, pair: [{ player_id: p2 }], note: `of ${anna}` } }),
-      event({ event_id: anna }),
-    );
-    const db = openDatabase(new DataDirectory(box.data));
-    const numbered = eventText(
-      { payload: '{"player\\u005fid":1234567890123456789012,"kmh":1.50}' },
-      { type: 'BALL_HIT' },
-    );
-    new Committer(db).append(...decodeBatch(Buffer.from(numbered)));
-    db.close();
-    const lines = await stream(box);
-    const [drive, position, identity, pair, own, number] = eventsOf(lines);
-    const [a, b, z] = [drive.payload.player_id, drive.payload.opponent, identity.payload.player_id];
-    t.equal(new Set([a, b, z]).size, 3);
-    for (const name of [a, b, z]) t.match(name, /^player-[a-z0-9]{16}$/);
-    t.strictSame(drive.payload, { player_id: a, shot_type: 'drive', opponent: b, [z]: 1 });
-    t.match(position, {
+t.test('each player has one pseudonym in all sessions, and never the id that cameras send', async (t) => {
+  const box = boxOf(t);
+  const [anna, p2, zoe] = IDS as [string, string, string];
+  box.put(
+    hit(anna, { shot_type: 'drive', opponent: p2, [zoe]: 1 }),
+    event({
       session_id: 's-2',
-      payload: { player_id: a, x_ft: 1.5 },
-      crew: { near: [b, { far: a }] },
-    });
-    t.strictSame(
-      [identity.payload, 'photo' in identity],
-      [{ player_id: z }, false],
-      'an identity says no more',
-    );
-    t.strictSame(
-      pair.payload,
-      { x_ft: 1, pair: [{ player_id: b }], note: `of ${anna}` },
-      'where it is a value',
-    );
-    t.equal(own.event_id, anna);
-    t.match(lines.at(-1), /"payload":\{"player\\u005fid":"player-\w{16}","kmh":1\.50\}/);
-    t.match(number.payload.player_id, /^player-/);
-    t.strictSame(await stream(box), lines, 'the same bytes after a kill');
-    t.match((await box.lines()).join(''), /"opponent":"p-2"/, 'the box has them as they were sent');
-  },
-);
+      type: 'PLAYER_POSITION',
+      payload: { player_id: anna, x_ft: 1.5 },
+      crew: { near: [p2, { far: anna }] },
+    }),
+    event({
+      type: 'PLAYER_IDENTITY',
+      payload: { player_id: zoe, name: 'Zoë', born: 2014 },
+      photo: 'zoe.jpg',
+    }),
+    event({ payload: { x_ft: 1, pair: [{ player_id: p2 }], note: `of ${anna}` } }),
+    event({ event_id: anna }),
+  );
+  const db = openDatabase(new DataDirectory(box.data));
+  const numbered = eventText(
+    { payload: '{"player\\u005fid":1234567890123456789012,"kmh":1.50}' },
+    { type: 'BALL_HIT' },
+  );
+  new Committer(db).append(...decodeBatch(Buffer.from(numbered)));
+  db.close();
+  const lines = await stream(box);
+  const [drive, position, identity, pair, own, number] = eventsOf(lines);
+  const [a, b, z] = [drive.payload.player_id, drive.payload.opponent, identity.payload.player_id];
+  t.equal(new Set([a, b, z]).size, 3);
+  for (const name of [a, b, z]) t.match(name, /^player-[a-z0-9]{16}$/);
+  t.strictSame(drive.payload, { player_id: a, shot_type: 'drive', opponent: b, [z]: 1 });
+  t.match(position, {
+    session_id: 's-2',
+    payload: { player_id: a, x_ft: 1.5 },
+    crew: { near: [b, { far: a }] },
+  });
+  t.strictSame(
+    [identity.payload, 'photo' in identity],
+    [{ player_id: z }, false],
+    'an identity says no more',
+  );
+  t.strictSame(
+    pair.payload,
+    { x_ft: 1, pair: [{ player_id: b }], note: `of ${anna}` },
+    'where it is a value',
+  );
+  t.equal(own.event_id, anna);
+  t.match(lines.at(-1), /"payload":\{"player\\u005fid":"player-\w{16}","kmh":1\.50\}/);
+  t.match(number.payload.player_id, /^player-/);
+  t.strictSame(await stream(box), lines, 'the same bytes after a kill');
+  t.match((await box.lines()).join(''), /"opponent":"p-2"/, 'the box has them as they were sent');
+});
 
 t.test('who was erased has no pseudonym, and who was seen before the feed began has one', async (t) => {
   const box = boxOf(t);

@@ -176,7 +176,7 @@ t.test('a chunk that claims to reach far does not have the whole log read', asyn
 });
 
 t.test(
-  'what goes wrong is reported, told to headquarters, and survived, unless the box is fenced',
+  'a fault is reported to the box and headquarters, and shipping continues unless the box is fenced',
   async (t) => {
     const box = boxWith(t, ...events(3));
     const hq = new MemoryLog();

@@ -67,7 +67,7 @@ t.test('plain HTTP, an old version, a certificate that is refused: by address, a
   }
 });
 
-t.test('a client that goes away in the middle is in the log, and the others are served', async (t) => {
+t.test('a client that disconnects during the handshake is logged, and the others are served', async (t) => {
   const logged = daemon.logged(LEFT, daemon.log.length);
   await say('127.0.7.24', HELLO);
   t.match(await logged, { client: '127.0.7.24' });

@@ -7,7 +7,7 @@ import { restoreDatabase } from '../../../src/store/backup/restore.ts';
 import { BIN, courtd, temporaryFolder } from '../../harness/daemon.ts';
 
 t.test(
-  'who comes while the database is being replaced stays outside, and leaves no log beside the new one',
+  'a process that opens the database during a restore fails, and leaves no WAL beside the new one',
   async (t) => {
     const data = temporaryFolder(t);
     const file = path.join(temporaryFolder(t), 'backup.db');

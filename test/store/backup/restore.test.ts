@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../harness/daemon.ts';
 import { events } from '../../harness/events.ts';
 import { Committer, court, scratch } from '../../harness/scratchStore.ts';
 
-/** Copies a database and what is beside it, as somebody may have done without "courtd backup". @returns the copy. */
+/** Copies a database and its WAL, as somebody may have done without "courtd backup". @returns the copy. */
 function copyFiles(t: Test, file: string, companion: string): string {
   const copy = path.join(temporaryFolder(t), 'copy.db');
   for (const part of ['', companion]) fs.copyFileSync(file + part, copy + part);
@@ -25,7 +25,7 @@ function withWal(t: Test, count: number): string {
   return path.join(folder, 'courtd.db');
 }
 
-t.test('what only the WAL beside a backup holds is restored, and it is a new epoch', async (t) => {
+t.test('a restore includes the WAL beside a backup, and begins a new epoch', async (t) => {
   const copy = copyFiles(t, withWal(t, 3), '-wal');
   const folder = temporaryFolder(t);
   // A restore that was killed, and a backup that was.
@@ -51,7 +51,7 @@ t.test('what only the WAL beside a backup holds is restored, and it is a new epo
   t.equal(db.prepare('SELECT count(*) FROM epoch').pluck().get(), 2);
 });
 
-t.test('a transaction that was cut off is undone, with the journal beside the backup', async (t) => {
+t.test('a restore rolls back an interrupted transaction with the journal beside the backup', async (t) => {
   const { db } = scratch(t);
   new Committer(db).append(...court(...events(300)));
   const file = path.join(temporaryFolder(t), 'cut.db');
@@ -65,7 +65,7 @@ t.test('a transaction that was cut off is undone, with the journal beside the ba
   t.match(await restoreDatabase(new DataDirectory(temporaryFolder(t)), copy), { events: 300, sessions: 1 });
 });
 
-t.test('a link beside a backup is not followed, and a pipe not waited for', async (t) => {
+t.test('a restore does not follow a link beside a backup, and does not wait for a pipe', async (t) => {
   const copy = copyFiles(t, withWal(t, 1), '-wal');
   fs.renameSync(`${copy}-wal`, `${copy}.elsewhere`);
   fs.symlinkSync(`${copy}.elsewhere`, `${copy}-wal`);

@@ -26,7 +26,7 @@ t.test('a database of another program, or of another layout, is none of ours', (
   t.end();
 });
 
-/** Changes a row beside an index that does not see it. */
+/** Changes a row and not its index. */
 function leaveOutOfIndex(file: string): void {
   const change = (work: (db: Database.Database) => void) => {
     const db = new Database(file);

@@ -4,7 +4,7 @@ import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { isServed, lockDirectory } from '../../../src/store/directory/directoryLock.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 
-t.test('a directory has one daemon, which waits out whoever only looks whether there is one', (t) => {
+t.test('a directory has one daemon, and a start waits for a process that only checks the lock', (t) => {
   const folder = temporaryFolder(t);
   t.equal(isServed(new DataDirectory(folder)), false);
   const lock = lockDirectory(new DataDirectory(folder));

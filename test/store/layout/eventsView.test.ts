@@ -4,7 +4,7 @@ import { COLUMNS } from '../../../src/session/export/columns.ts';
 import { event, events } from '../../harness/events.ts';
 import { Committer, court, scratch } from '../../harness/scratchStore.ts';
 
-t.test('the view events shows the readable names to whoever opens the file', (t) => {
+t.test('the view events shows readable names in a SQLite shell', (t) => {
   const { db } = scratch(t);
   const [plain, more] = [event({ session_id: 's' }), event({ session_id: 's', revision: 3, frame: 7 })];
   const before = Date.now();

@@ -63,14 +63,14 @@ t.test('of the copies that upgrades have left, the newest that this version can 
   t.end();
 });
 
-t.test('who has waited for a restore is told to try again, and not that the directory is closed', (t) => {
+t.test('a command that has waited for a restore asks to try again', (t) => {
   const error = new Database.SqliteError('attempt to write a readonly database', 'SQLITE_READONLY_DBMOVED');
   const sentence = /is locked by another program: try again when it is done/;
   t.match(explain(error, new DataDirectory(temporaryFolder(t))), { message: sentence });
   t.end();
 });
 
-t.test('a command that ends beside the start, and takes its files away, is no failure', (t) => {
+t.test('a start succeeds while a command ends and removes its files', (t) => {
   const folder = temporaryFolder(t);
   openDatabase(new DataDirectory(folder), { create: true }).close();
   const { accessSync } = fs;
@@ -91,7 +91,7 @@ t.test('a command that ends beside the start, and takes its files away, is no fa
 });
 
 t.test(
-  'a database without a log, which has come into the place of the one that was opened, is not copied: SQLite would obey what lies beside it',
+  'a database that replaced the opened one is not copied, since SQLite would use the files beside it',
   async (t) => {
     const folder = temporaryFolder(t);
     const opened = openDatabase(new DataDirectory(folder), { create: true });
@@ -107,7 +107,7 @@ t.test(
   },
 );
 
-t.test('a new data directory and each parent that is made with it are synced where they are named', (t) => {
+t.test('a new data directory and its new parents are synced in the directories that name them', (t) => {
   const folder = temporaryFolder(t);
   const { fsyncSync } = fs;
   t.teardown(() => Object.assign(fs, { fsyncSync }));

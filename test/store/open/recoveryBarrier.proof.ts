@@ -24,7 +24,7 @@ interface Call {
   readonly text: string;
 }
 
-/** Reads what `strace -f -o` wrote, where a call of one thread may stand around that of another. */
+/** Reads the output of `strace -f -o`, in which calls of several threads may overlap. */
 function readCalls(file: string): Call[] {
   const begun = new Map<string, string>();
   const calls: Call[] = [];

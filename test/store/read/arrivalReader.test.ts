@@ -57,7 +57,7 @@ t.test('every event after a seq, once, in the order of arrival, whatever holes t
   t.end();
 });
 
-t.test('what comes after the last chunk is in the next one, also where nothing was left', (t) => {
+t.test('events after the last chunk are in the next one, also if the reader had reached the end', (t) => {
   const { db } = scratch(t);
   const committer = new Committer(db);
   const reader = new ArrivalReader(db, { court: 'court-2' });
@@ -87,7 +87,7 @@ t.test('a chunk is bounded in bytes, and large texts come whole', (t) => {
   t.end();
 });
 
-t.test('a filter takes what it names, and a look without any of it goes on all the same', (t) => {
+t.test('a filter selects events, and a chunk without any still advances the reader', (t) => {
   const { folder, db: before } = scratch(t);
   const committer = new Committer(before);
   const [first] = court(event({ session_id: 's', court_id: 'c', source: 'n', type: 'BALL_HIT' }));

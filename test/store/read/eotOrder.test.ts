@@ -113,7 +113,7 @@ t.test('what comes, and moves, while a session is read is left out, and nothing 
   t.end();
 });
 
-t.test('a prune takes events while a session is read: the reader goes on behind them', async (t) => {
+t.test('a reader of a session continues behind events that a prune deletes', async (t) => {
   const { folder, db } = scratch(t);
   const store = new Committer(db);
   const look = otherConnection(t, folder);

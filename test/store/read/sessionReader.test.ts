@@ -69,7 +69,7 @@ t.test('the highest revision is the current one, however far away it is, and in 
   t.end();
 });
 
-t.test('a revision that comes, and moves, while a session is read changes nothing of what is read', (t) => {
+t.test('a revision that arrives during the read of a session does not change the result', (t) => {
   const { db } = scratch(t);
   const committer = new Committer(db);
   const sent = [

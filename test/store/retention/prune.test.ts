@@ -35,7 +35,7 @@ t.test('keys in memory go with their events', async (t) => {
   t.match(committer.append(...court(positions[0]!, positions[1]!)), { accepted: 1, duplicates: 1 });
 });
 
-t.test('what is noted of events goes with them, and how far events were deleted stays', async (t) => {
+t.test('a prune deletes the keys of its events, and keeps the seq up to which it deleted', async (t) => {
   const { db } = scratch(t);
   const committer = new Committer(db);
   const [first, middle, last] = [
@@ -77,7 +77,7 @@ t.test('a prune that was cut short before the keys: the next one sweeps them', a
   t.match(keyState(db), { events: 0, moved: 0 });
 });
 
-t.test('and sweeps all of them, where it deletes earlier events', async (t) => {
+t.test('a prune of earlier events deletes all keys without events', async (t) => {
   const { db } = scratch(t);
   const committer = new Committer(db);
   const kept = event({ type: 'BALL_HIT' });
@@ -108,7 +108,7 @@ t.test('what arrives in the pause after its session has gone makes the session a
   t.strictSame(sessions.all(), [sent!.sessionId]);
 });
 
-t.test('the file does not shrink: its free pages are used again, and numbering goes on', async (t) => {
+t.test('after a prune the file keeps its size and reuses pages, and seqs continue', async (t) => {
   const { db } = scratch(t);
   const pragma = (name: string) => db.pragma(name, { simple: true }) as number;
   const committer = new Committer(db);
@@ -124,7 +124,7 @@ t.test('the file does not shrink: its free pages are used again, and numbering g
   t.equal(db.prepare('SELECT max(seq) FROM event').pluck().get(), 3_001);
 });
 
-t.test('a session goes whole, whatever its age, and no other', async (t) => {
+t.test('prune --session deletes one session whole, whatever its age', async (t) => {
   const { db } = scratch(t);
   const committer = new Committer(db);
   const [one, other] = ['one', 'other'].map((session_id) => events(300, { session_id })) as [
@@ -144,7 +144,7 @@ t.test('a session goes whole, whatever its age, and no other', async (t) => {
   await t.rejects(committer.prune({ ...which, session: 'none' }), /There is no session/);
 });
 
-t.test('what is not shipped stays until the hold is over', async (t) => {
+t.test('a prune keeps events that are not shipped until the hold is over', async (t) => {
   const { db } = scratch(t);
   const committer = new Committer(db);
   committer.append(...court(...events(9)));

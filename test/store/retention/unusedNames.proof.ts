@@ -22,7 +22,7 @@ function timestamps(count: number, overrides = {}) {
 }
 
 t.test(
-  'names that are pruned while the daemon runs are made again, and no other name is taken for them',
+  'a name that was pruned while the daemon runs gets a new id, and is not confused with another name',
   async (t) => {
     const folder = temporaryFolder(t);
     const { on, told } = recorder();

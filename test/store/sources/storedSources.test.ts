@@ -14,7 +14,7 @@ const camera: StoredSource = {
 };
 const other = { ...camera, name: 'cam-2', isExpected: false, lastMs: null, faults: [] };
 
-t.test('what is written is read again; what has gone is not', (t) => {
+t.test('the state of a source survives a restart, and a forgotten source does not', (t) => {
   const { db } = scratch(t);
   t.strictSame(readSources(db), { days: 0, sources: [] });
   writeSources(db, { days: 1_000, sources: [camera, other], gone: [] });

@@ -4,7 +4,7 @@ import { OldTokenUse } from '../../../src/store/tokens/tokenUse.ts';
 const S = 1_000;
 const FOR_EVER = Number.POSITIVE_INFINITY;
 
-t.test('who uses a token that ends, until he uses another one, or it has ended', (t) => {
+t.test('a camera uses a retiring token until it uses another one, or the token ends', (t) => {
   const use = new OldTokenUse();
   const clients = (now: number) => use.report(now).map(({ id, clients }) => [id, ...clients]);
   use.note('new', 3, FOR_EVER, 0);

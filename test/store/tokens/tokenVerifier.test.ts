@@ -69,7 +69,7 @@ t.test('last uses are written again after a commit that failed', async (t) => {
   );
 });
 
-/** @returns a function that lets the monotonic clock go on, and not the clock of the box. */
+/** @returns a function that advances the monotonic clock, and not the clock of the box. */
 function monotonicClock(t: Cleanup): (ms: number) => void {
   const { now } = performance;
   let passedMs = 0;

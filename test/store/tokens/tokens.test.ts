@@ -4,7 +4,7 @@ import { revokeToken, rotateToken } from '../../../src/store/tokens/tokens.ts';
 import { event } from '../../harness/events.ts';
 import { Committer, court, scratch } from '../../harness/scratchStore.ts';
 
-t.test('before a token is made or revoked, the log in front of it is written anew and synced', (t) => {
+t.test('the WAL is rewritten and synced before a token is made or revoked', (t) => {
   const { db } = scratch(t);
   new Committer(db).append(...court(event()));
   const [writes, syncs] = [

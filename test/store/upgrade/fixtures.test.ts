@@ -10,7 +10,7 @@ runInProcess();
 
 const FIXTURES = path.resolve(import.meta.dirname, '../../fixtures');
 
-/** Whether every event is there as it was sent, with its marks. */
+/** Whether every event is stored as it was sent, with its marks. */
 async function asSent(data: string): Promise<unknown> {
   const { stdout } = await courtd(['tail', '--json', '--after', '0', '--data', data]);
   const lines = stdout.split('\n').slice(0, -1);

@@ -45,7 +45,7 @@ t.test(
   async (t) => {
     const { daemon, sent } = await filled(t);
     const { data, token } = daemon;
-    // With a log beside it that holds all there is.
+    // With a WAL that holds all events.
     await daemon.stop('SIGKILL');
     for (const command of [
       ['session', 'list'],

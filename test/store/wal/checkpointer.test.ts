@@ -38,7 +38,7 @@ function make(t: Test) {
   return { folder, db, checkpoints, failures, own, state, left };
 }
 
-/** Another program that reads what there is now, until it is told to end. */
+/** Another program that holds a read transaction until it is ended. */
 function startReading(t: Test, folder: string): Database {
   const reader = otherConnection(t, folder);
   reader.exec('BEGIN; SELECT count(*) FROM session');
@@ -126,7 +126,7 @@ t.test('what came since a worker was started is no reason to pause', async (t) =
   t.ok(checkpoints.isDue);
 });
 
-t.test('how long a checkpoint takes depends on what is left to copy, and not on the size of the WAL', (t) => {
+t.test('the time of a checkpoint depends on the frames left to copy, and not on the size of the WAL', (t) => {
   const { folder, db, checkpoints, state, left } = make(t);
   fillWal(db, LONG);
   const reader = startReading(t, folder);
@@ -155,7 +155,7 @@ t.test('a worker that a reader kept from finishing is followed by a longer pause
   t.strictSame(failures, []);
 });
 
-t.test('one that fails is told, in a worker and here, and followed by a pause', async (t) => {
+t.test('a failed checkpoint, in a worker or not, is reported and followed by a pause', async (t) => {
   const { folder, db, checkpoints, failures } = make(t);
   const pass = stopClock(t);
   fillWal(db, LONG);

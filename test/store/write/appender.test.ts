@@ -45,7 +45,7 @@ t.test(
   },
 );
 
-t.test('names of a transaction that was rolled back are not taken for those of the next one', (t) => {
+t.test('ids of names from a rolled-back transaction are not used in the next one', (t) => {
   const { db } = scratch(t);
   const store = new Committer(db);
   const twice = (source: string) => court(...Array(2).fill(event({ source, session_id: source })));
@@ -59,7 +59,7 @@ t.test('names of a transaction that was rolled back are not taken for those of t
   t.end();
 });
 
-t.test('a copy from another court or source is told apart: two cameras share its event_id', (t) => {
+t.test('a conflict with another court or source is reported as two cameras with one event_id', (t) => {
   const store = new Committer(scratch(t).db);
   const sent = event({ event_id: '1' });
   t.strictSame(store.append(...court(sent)), NEW);

@@ -34,7 +34,7 @@ function makeWriter(t: Cleanup, keys?: KeyLimits) {
 const one = (overrides = {}) => court(event(overrides));
 const stored = (accepted: number, duplicates = 0) => ({ accepted, duplicates, conflicts: 0 });
 
-t.test('requests of one turn share one commit, and each is told its own counts', async (t) => {
+t.test('requests of one turn share one commit, and each gets its own counts', async (t) => {
   const { writer, commits } = makeWriter(t);
   const [shared] = one();
   const requests = [[shared!], [shared!, ...one()], [], [...one(), ...one()], [shared!]];
@@ -89,39 +89,30 @@ t.test('a request that fails alone, with an error that nobody expected, is undon
   ]);
 });
 
-t.test(
-  'the others of its group are stored in the order in which they came, beside a lock, too',
-  async (t) => {
-    const folder = temporaryFolder(t);
-    stopClock(t);
-    let locks = 0;
-    const lock = async () => {
-      if (++locks > 1) return;
-      other.exec('BEGIN IMMEDIATE');
-      await setTimeout(5 * BUSY_RETRY_MS);
-      other.exec('ROLLBACK');
-    };
-    const store = await Store.open(new DataDirectory(folder), { ...recorder().on, unexpected: lock });
-    t.teardown(() => store.close());
-    const other = otherConnection(t, folder);
-    const good = court(...events(4));
-    const sent = [
-      good.slice(0, 1),
-      good.slice(1, 2),
-      [unbindable(one()[0]!)],
-      good.slice(2, 3),
-      good.slice(3),
-    ];
-    const answers = await Promise.all(sent.map((request) => refusal(store.append(request))));
-    t.type(answers[2], RangeError);
-    t.strictSame(
-      other.prepare('SELECT event_id FROM event ORDER BY seq').pluck().all(),
-      good.map(({ eventId }) => eventId),
-    );
-  },
-);
+t.test('the other requests of its group are stored in the order of arrival, also after a lock', async (t) => {
+  const folder = temporaryFolder(t);
+  stopClock(t);
+  let locks = 0;
+  const lock = async () => {
+    if (++locks > 1) return;
+    other.exec('BEGIN IMMEDIATE');
+    await setTimeout(5 * BUSY_RETRY_MS);
+    other.exec('ROLLBACK');
+  };
+  const store = await Store.open(new DataDirectory(folder), { ...recorder().on, unexpected: lock });
+  t.teardown(() => store.close());
+  const other = otherConnection(t, folder);
+  const good = court(...events(4));
+  const sent = [good.slice(0, 1), good.slice(1, 2), [unbindable(one()[0]!)], good.slice(2, 3), good.slice(3)];
+  const answers = await Promise.all(sent.map((request) => refusal(store.append(request))));
+  t.type(answers[2], RangeError);
+  t.strictSame(
+    other.prepare('SELECT event_id FROM event ORDER BY seq').pluck().all(),
+    good.map(({ eventId }) => eventId),
+  );
+});
 
-t.test('an almost full disk, where small requests fit and large ones do not, is told once', async (t) => {
+t.test('an almost full disk that takes only small requests is reported once', async (t) => {
   const pass = stopClock(t);
   const { writer, told, db } = makeWriter(t);
   await writer.append(one());
@@ -134,7 +125,7 @@ t.test('an almost full disk, where small requests fit and large ones do not, is 
   t.strictSame(told, ['full']);
 });
 
-t.test('damage is told once a minute, and only the requests that meet it are refused', async (t) => {
+t.test('damage is reported once a minute, and only the requests that meet it are rejected', async (t) => {
   const { db } = scratch(t);
   const { on, told } = recorder();
   const pass = stopClock(t);
@@ -235,7 +226,7 @@ t.test('keys that could not move, because the disk was full, move when there is 
   }, /full/);
   const refused = ['storage_busy', 503, '5'];
   t.strictSame(await refusal(writer.append(one())), refused);
-  // The step has failed by now, and nothing else is going on.
+  // The step has failed by now, and nothing else runs.
   await setTimeout(MAINTENANCE_RETRY_MS / 4);
   db.pragma('max_page_count = 1000000');
   let answer: unknown = refused;
@@ -259,18 +250,15 @@ t.test('after a failed sync the log is not checkpointed any more: it may not be 
   t.equal(bytes(), before);
 });
 
-t.test(
-  'where commits are no longer synced after a step of a prune, nothing is stored any more',
-  async (t) => {
-    const { db, writer, told } = makeWriter(t);
-    await writer.append(one());
-    const { pragma } = db;
-    db.pragma = (source, options) => {
-      if (source === 'synchronous = FULL') throw new Error('no memory');
-      return pragma.call(db, source, options);
-    };
-    t.throws(() => writer.step(() => {}), { code: 'SQLITE_IOERR' });
-    t.strictSame(told, ['fatal']);
-    t.match(await refusal(writer.append(one())), ['storage_failed']);
-  },
-);
+t.test('if commits are no longer synced after a step of a prune, nothing is stored any more', async (t) => {
+  const { db, writer, told } = makeWriter(t);
+  await writer.append(one());
+  const { pragma } = db;
+  db.pragma = (source, options) => {
+    if (source === 'synchronous = FULL') throw new Error('no memory');
+    return pragma.call(db, source, options);
+  };
+  t.throws(() => writer.step(() => {}), { code: 'SQLITE_IOERR' });
+  t.strictSame(told, ['fatal']);
+  t.match(await refusal(writer.append(one())), ['storage_failed']);
+});

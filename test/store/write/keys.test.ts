@@ -30,7 +30,7 @@ t.test('keys that are rolled back because the disk is full are not known, and th
   t.end();
 });
 
-t.test('a step of a move that fails leaves all keys where they were', (t) => {
+t.test('a failed step of a move changes no keys', (t) => {
   const { db } = scratch(t);
   const store = new Committer(db, Date.now, { ...KEY_LIMITS, step: 60 });
   const sent = court(...events(2_000));
@@ -87,7 +87,7 @@ t.test('a move begins when no request waits, and takes its turns when there are 
   t.end();
 });
 
-t.test('what is committed behind a step is synced again, whether the step succeeded or not', (t) => {
+t.test('commits after a step are synced again, whether the step succeeded or failed', (t) => {
   const { folder, db } = scratch(t);
   db.pragma('busy_timeout = 0');
   const synchronous = () => db.pragma('synchronous', { simple: true });

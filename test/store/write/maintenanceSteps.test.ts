@@ -9,7 +9,7 @@ import { MAINTENANCE_RETRY_MS, MaintenanceSteps } from '../../../src/store/write
 import { setClock } from '../../harness/clock.ts';
 import { otherConnection, scratch } from '../../harness/scratchStore.ts';
 
-/** Maintenance of a real database whose steps of a move fail with `failure`, on a clock that stands still. */
+/** Maintenance of a real database whose steps of a move fail with `failure`, on a stopped clock. */
 function failing(t: Test, failure: unknown) {
   const { folder, db } = scratch(t);
   db.pragma('busy_timeout = 0');
@@ -35,7 +35,7 @@ for (const [code, pauseMs] of [
   ['SQLITE_FULL', MAINTENANCE_RETRY_MS],
   ['SQLITE_BUSY', BUSY_RETRY_MS],
 ] as const) {
-  t.test(`after ${code} the next step is tried after a pause, and nobody is told`, async (t) => {
+  t.test(`after ${code} the next step runs after a pause, and nothing is reported`, async (t) => {
     const { steps, told, clock } = failing(t, sqlite(code));
     steps.step(true);
     t.equal(steps.isDue(true), false);
@@ -50,20 +50,17 @@ for (const [code, pauseMs] of [
   });
 }
 
-t.test(
-  'a move that meets a damaged page costs no more than the move; other failures are told as they are',
-  async (t) => {
-    for (const [failure, kind] of [
-      [sqlite('SQLITE_CORRUPT'), 'damaged'],
-      [sqlite('SQLITE_IOERR_FSYNC'), 'fatal'],
-      [new TypeError('a bug'), 'unexpected'],
-    ] as const) {
-      const { steps, told } = failing(t, failure);
-      steps.step(true);
-      t.strictSame(told, [kind]);
-    }
-  },
-);
+t.test('a damaged page stops only the move; other failures are reported as they are', async (t) => {
+  for (const [failure, kind] of [
+    [sqlite('SQLITE_CORRUPT'), 'damaged'],
+    [sqlite('SQLITE_IOERR_FSYNC'), 'fatal'],
+    [new TypeError('a bug'), 'unexpected'],
+  ] as const) {
+    const { steps, told } = failing(t, failure);
+    steps.step(true);
+    t.strictSame(told, [kind]);
+  }
+});
 
 t.test(
   'on a full disk with a reserve the WAL is cut short, so that it stays within what the reserve is for',
@@ -79,7 +76,7 @@ t.test(
   },
 );
 
-t.test('a disk has room again where a write succeeds and a megabyte is free', async (t) => {
+t.test('a disk has room again after a write succeeds and a megabyte is free', async (t) => {
   const { folder, steps, told } = failing(t, undefined);
   const free = (bytes: number) =>
     t.intercept(fs, 'statfsSync', { value: () => ({ bavail: bytes / 512, bsize: 512 }) });

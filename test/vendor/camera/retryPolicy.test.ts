@@ -17,7 +17,7 @@ t.test('what counts as stored is a 202 whose counts add up', (t) => {
   t.end();
 });
 
-t.test('what may pass is sent again, after as long as it says', (t) => {
+t.test('a retryable answer is followed by the same request, after the time in Retry-After', (t) => {
   const retryable = { retryable: true, error: 'Why.' };
   t.match(decide(answered(503, retryable, '5'), 1), { kind: 'retry', toldMs: 5_000, why: '503: Why.' });
   t.match(decide(answered(429, retryable, '2'), 1), { kind: 'retry', toldMs: 2_000 });
@@ -46,7 +46,7 @@ t.test('what will never be taken is dropped, split or given up', (t) => {
   t.end();
 });
 
-t.test('waits are as told, else 1 s and then twice as long each time, up to 30 s, and a little more', (t) => {
+t.test('waits follow Retry-After, else they double from 1 s up to 30 s, and a little more', (t) => {
   const even = new Backoff();
   const waits = [undefined, undefined, 7_000, undefined, undefined, undefined, undefined];
   t.strictSame(

@@ -55,7 +55,7 @@ t.test('what a 400 names is dropped, a 413 is split, and the rest is stored as i
   t.ok(box.connections <= 2, 'a connection, and another after the reset');
 });
 
-t.test('while there is nothing to send, it says that it is there', async (t) => {
+t.test('a sender without events sends signs of life', async (t) => {
   const box = await FaultyServer.start(t, [{ name: 'busy', bytes: answer(503, '{}', 'Retry-After: 0') }]);
   const sender = new Sender(new BoxConnection(new URL(`http://127.0.0.1:${box.port}`), 'x'), {
     random: () => 0,
@@ -65,7 +65,7 @@ t.test('while there is nothing to send, it says that it is there', async (t) => 
   while (box.bodies.length < 2) await nextTurn();
   const [seen] = events(1);
   sender.offer(JSON.stringify(seen));
-  // Stored is not yet answered, and a sender that is told to end waits for nothing.
+  // Stored is not yet answered, and a sender that is ended does not wait.
   while (sender.counts.accepted === 0) await nextTurn();
   sender.end(0);
   await running;
@@ -74,7 +74,7 @@ t.test('while there is nothing to send, it says that it is there', async (t) => 
   t.match(sender.counts, { accepted: 1, refused: 0 });
 });
 
-t.test('the buffer is bounded, and what is left at the end is counted', async (t) => {
+t.test('the buffer is limited, and unsent events are counted at the end', async (t) => {
   const box = await FaultyServer.start(t, [{ name: 'no answer', how: 'hang' }]);
   const sender = senderTo(box.port);
   const text = JSON.stringify(events(1)[0]);

@@ -73,7 +73,7 @@ t.test(
   },
 );
 
-t.test('what is wrong with its options, its port or its file is reported', async (t) => {
+t.test('conformance reports a fault of its options, its port or its file', async (t) => {
   const [port, host] = await Promise.all([
     courtd(['conformance', '--port', '70000']),
     courtd(['conformance', '--port', '0', '--host', '192.0.2.1']),

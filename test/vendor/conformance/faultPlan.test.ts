@@ -14,7 +14,7 @@ const all = (...names: string[]) =>
   names.map((name) => ({ key: name, core: `core ${name.split('=').at(-1)}` }));
 const OF_BATCHES: readonly (InjectedFault | undefined)[] = ['too_large', 'unnamed'];
 
-/** @returns the faults of the first fifty requests. @param camera what it sends, told what became of the one before. */
+/** @returns the faults of the first fifty requests. @param camera makes a request from the answer to the one before. */
 function faultsOf(camera: (last: Choice | undefined, i: number) => string[]): Set<InjectedFault | undefined> {
   const plan = new FaultPlan();
   let last: Choice | undefined;

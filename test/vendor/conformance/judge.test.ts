@@ -260,7 +260,7 @@ const FAIR: Readonly<Record<string, readonly Line[]>> = {
   ],
 };
 
-t.test("what is the box's doing, or bad luck, fails nobody", (t) => {
+t.test('a fault that the box or chance can have caused fails no camera', (t) => {
   for (const [what, lines] of Object.entries(FAIR)) t.strictSame(failed([...lines, ...later(70)]), [], what);
   t.strictSame(failed([[0, 'a b', busy]]), [], 'a camera that was switched off meanwhile');
   t.strictSame(

@@ -12,7 +12,7 @@ function summaryOf(stdout: string) {
   return { requests, stored, duplicates, refused, waiting, session: parts[5] };
 }
 
-/** Takes some seconds of waiting: beside all others. */
+/** Takes some seconds of waiting: runs while other files run. */
 const boxless = courtd(['simulate', '--url', 'http://127.0.0.1:1', '--for', '1s', '--token', 'x']);
 
 t.test(
