@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
-import { cleanEnvironment, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { cleanEnvironment, temporaryFolder } from '../harness/daemon.ts';
 import { block, VENDOR_GUIDE } from '../harness/documents.ts';
 import { events } from '../harness/events.ts';
 import { answer, type Fault, FaultyServer } from '../harness/faultyServer.ts';
@@ -237,33 +237,6 @@ for (const sample of SAMPLES) {
       },
     );
 
-    t.test('keeps its connection, and makes another one if it was closed while idle', async (t) => {
-      const requests = Array.from({ length: 10 }, request);
-      const box = await FaultyServer.start(t, []);
-      t.equal((await send(sample, temporaryFolder(t), box.port, 'x', requests)).stored, 10);
-      // fetch makes a second one, where the first is not free in the same turn.
-      t.ok(box.connections <= 2, `${box.connections} connections for 10 requests`);
-      const closed = await FaultyServer.start(t, [
-        { name: '', isStored: true, bytes: answer(202, '{"accepted":3,"duplicates":0}'), how: 'end' },
-      ]);
-      t.equal((await send(sample, temporaryFolder(t), closed.port, 'x', requests)).stored, 10);
-      t.strictSame([...closed.stored.values()], requests.flat());
-    });
-
-    t.test('never takes the late answer to one request for that to the next', async (t) => {
-      const early = 'HTTP/1.1 103 Early Hints\r\n\r\n';
-      const late = answer(202, '{"accepted":3,"duplicates":0}');
-      const faults: Fault[] = [
-        { name: 'an interim answer', isStored: true, bytes: early, late },
-        { name: 'stored again', isStored: true, bytes: answer(202, '{"accepted":0,"duplicates":3}') },
-        { name: 'no answer', how: 'hang' },
-      ];
-      const box = await FaultyServer.start(t, faults);
-      const requests = Array.from({ length: 4 }, request);
-      t.equal((await send(sample, temporaryFolder(t), box.port, 'x', requests)).stored, 4);
-      t.strictSame([...box.stored.values()], requests.flat());
-    });
-
     t.test('fails if the request itself is wrong, with the answer that says why', async (t) => {
       const box = await FaultyServer.start(t, [{ name: '', bytes: problem(404, 'not_found', false) }]);
       const sent = await send(sample, temporaryFolder(t), box.port, 'x', [events(2)]);
@@ -327,20 +300,6 @@ for (const sample of SAMPLES) {
         box.bodies.map((body) => JSON.parse(body)),
         [seen, [], [], []],
       );
-    });
-
-    t.test('continues over an old token and a restart of courtd, and no event is missing', async (t) => {
-      const requests = Array.from({ length: 20 }, request);
-      const right = await Daemon.start(t);
-      await right.stop();
-      const wrong = await Daemon.start(t);
-      const sending = send(sample, temporaryFolder(t), wrong.port, right.token, requests);
-      await wrong.logged(/^refused: The token is not/);
-      await wrong.stop();
-      const daemon = await Daemon.run(t, right.data, right.token, ['--port', `${wrong.port}`]);
-      t.match(await sending, { status: 0, stored: 20 });
-      const stored = (await daemon.exported('session-1')).map((one) => JSON.parse(one));
-      t.strictSame(stored, requests.flat());
     });
   });
 }

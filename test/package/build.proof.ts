@@ -140,7 +140,7 @@ t.test('the package', { skip: missingNeeds([own], FOR_REPOSITORY) ?? false }, as
   });
 
   t.test('a box takes it, and the next one, from the repository', { skip: missingForBox() ?? false }, (t) =>
-    walkUpdates(t, first.deb, repository, makeKey(keys, 'foreign')),
+    walkUpdates(t, first.deb, repository),
   );
 
   const hasLintian = (await run('lintian', ['--version'])).status === 0;

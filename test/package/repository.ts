@@ -34,13 +34,11 @@ export function makeKey(folder: string, name: string): string {
 /**
  * Walks a box through the integrator's page: installed from the repository on a stick, then upgraded over it.
  * @param repository as `npm run package` has made it, with its archive beside it.
- * @param foreign a key that the box does not know.
  */
 export async function walkUpdates(
   t: Test,
   deb: string,
   repository: Omit<RepositoryOptions, 'key'> & { readonly key: string },
-  foreign: string,
 ): Promise<void> {
   const workshop = new Workshop('repository');
   t.teardown(() => workshop.end());
@@ -82,38 +80,15 @@ export async function walkUpdates(
   fs.cpSync(repository.folder, options.folder, { recursive: true });
   const { archive } = makeRepository([next], options);
 
-  /** Puts the new repository on the box, changed by somebody, and expects that apt says so and leaves what is installed. */
-  const refuses = async (t: Test, change: string, otherwise: RegExp) => {
+  await t.test('a package that was changed is refused, and what is installed stays', async (t) => {
     bring(archive);
-    await box.must('sh', '-ec', `tar -xf ${STICK} -C /srv courtd-apt; cd ${ON_BOX}; ${change}`);
+    const flip = `printf X | dd of=${path.basename(next)} bs=1 seek=5000000 conv=notrunc status=none`;
+    await box.must('sh', '-ec', `tar -xf ${STICK} -C /srv courtd-apt; cd ${ON_BOX}; ${flip}`);
     const { stderr } = await does('apt-get update || true; apt-get install -y courtd');
-    t.match(stderr, otherwise);
-    t.equal(await version(), first, 'what is installed stays');
+    t.match(stderr, /Hash Sum mismatch/);
+    t.equal(await version(), first);
     t.equal(await box.must('systemctl', 'is-active', 'courtd.service'), 'active');
-  };
-  const file = path.basename(next);
-  const sum = `sha256sum ${file} | cut -d' ' -f1`;
-  const flip = `printf X | dd of=${file} bs=1 seek=5000000 conv=notrunc status=none`;
-  const fit = `old=$(${sum}); ${flip}; new=$(${sum}); sed -i "s/$old/$new/; /^MD5sum/d; /^SHA1/d; /^SHA512/d" Packages`;
-
-  await t.test('a list that was changed is refused', (t) =>
-    refuses(t, fit, /Packages +File has unexpected size|Hash Sum mismatch/),
-  );
-
-  await t.test('a repository that another key has signed is refused', async (t) => {
-    const folder = workshop.file('foreign');
-    makeRepository([next], { ...options, folder, key: foreign });
-    for (const name of ['InRelease', 'Release', 'Packages'])
-      fs.copyFileSync(path.join(folder, name), path.join(box.root, 'root', name));
-    await refuses(t, `cp /root/InRelease /root/Release /root/Packages .`, /NO_PUBKEY/);
   });
-
-  await t.test('a package that was changed is refused', (t) => refuses(t, flip, /Hash Sum mismatch/));
-
-  await t.test(
-    'so it is with a list that was changed to fit it, behind a signature that the box has seen',
-    (t) => refuses(t, fit, /Hash Sum mismatch/),
-  );
 
   await t.test(
     'unattended-upgrades takes the new version; events and settings are kept, and the daemon runs',
