@@ -234,25 +234,6 @@ t.test(
 );
 
 t.test(
-  'a damaged state sends all again, and one that cannot be kept keeps nobody from being alerted',
-  async (t) => {
-    const hook = await hookOf(t);
-    for (const state of ['null', '[null]', '{"a":1}', '\0']) {
-      const stateFile = path.join(temporaryFolder(t), 'sent.json');
-      fs.writeFileSync(stateFile, state);
-      const { say, look } = alertOf(t, { url: hook.url, stateFile });
-      say(FULL);
-      await look(2);
-    }
-    const { say, look, logged } = alertOf(t, { url: hook.url, stateFile: '/proc/self/sent.json' });
-    say(FULL);
-    await look(2);
-    t.equal(hook.received.length, 5);
-    t.match(logged, [/accepted/, /\/proc\/self\/sent\.json/]);
-  },
-);
-
-t.test(
   'the daemon writes what status --json prints, for every user to read, and removes it when it ends',
   async (t) => {
     const runDir = temporaryFolder(t);

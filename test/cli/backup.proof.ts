@@ -1,60 +1,45 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
-import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
-import t from 'tap';
-import { BIN, run, start, temporaryFolder } from '../harness/daemon.ts';
+import t, { type Test } from 'tap';
+import { BIN, courtd, run, start, temporaryFolder } from '../harness/daemon.ts';
 import { withoutRoot } from '../harness/needs.ts';
-import { stoppedBox } from '../harness/scratchStore.ts';
+import { type StoppedBox, stoppedBox } from '../harness/scratchStore.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
-import { detach, withoutStrace } from '../harness/strace.ts';
-import { endsInTheMiddle } from './endsInTheMiddle.ts';
+import { withoutStrace } from '../harness/strace.ts';
 
-t.test(
-  'a backup that root makes belongs to whom its directory belongs to',
-  { skip: withoutRoot },
-  async (t) => {
-    const box = stoppedBox(t);
-    const folder = temporaryFolder(t);
-    fs.chownSync(folder, 1234, 2345);
-    await box.command('backup', folder);
-    const [name] = fs.readdirSync(folder);
-    t.match(fs.statSync(path.join(folder, name!)), { uid: 1234, gid: 2345 });
-  },
-);
+const NAME = /^courtd-\d{8}T\d{6}Z\.db$/;
 
-t.test(
-  'a backup that is made while a longer one is on its way is not removed by that',
-  { skip: withoutStrace },
-  async (t) => {
-    const box = stoppedBox(t);
+/**
+ * Ends a backup by a signal while it is being written.
+ * @returns the directory that it was written to. Where it was done before the signal came, another one is tried.
+ */
+async function endOne(t: Test, data: string, signal: NodeJS.Signals): Promise<string> {
+  for (;;) {
     const folder = temporaryFolder(t);
-    const old = path.join(folder, 'courtd-20200101T000000Z.db');
-    fs.writeFileSync(old, '');
-    const args = ['backup', folder, '--keep', '2', '--json', '--data', box.data];
-    const calls = '?rename,?renameat,?renameat2';
-    // It waits before it gives its file the name, until it is told to go on: strace is not in between (-D), and can be ended (-I 2).
-    const held = ['-D', '-I', '2', '-f', '-qq', '-o', '/dev/null', '-e', `trace=${calls}`];
-    const delay = `inject=${calls}:delay_enter=600s`;
     const watcher = fs.watch(folder);
-    t.teardown(() => watcher.close());
     const begun = once(watcher, 'change');
-    const longer = start('strace', [...held, '-e', delay, BIN, ...args]);
-    const longerEnded = Promise.all([text(longer.stdout), once(longer, 'close')]);
+    const child = start(BIN, ['backup', folder, '--data', data]);
+    const exit = once(child, 'exit');
     await begun;
-    // A backup has the second of its beginning in its name.
-    const second = new Date().getSeconds();
-    while (new Date().getSeconds() === second) await sleep(10);
-    const made = JSON.parse((await box.command(...args.slice(0, -2))).stdout);
-    t.strictSame(made.removed, [], 'the longer one was not there yet');
-    detach(longer.pid!);
-    const [stdout, [status]] = await longerEnded;
-    t.equal(status, 0);
-    t.strictSame(JSON.parse(stdout).removed, [path.basename(old)]);
-    t.ok(fs.existsSync(made.path));
-  },
-);
+    watcher.close();
+    child.kill(signal);
+    const [status, by] = await exit;
+    if (fs.readdirSync(folder).some((name) => NAME.test(name))) continue;
+    t.strictSame([status, by], [null, signal]);
+    return folder;
+  }
+}
+
+/** A backup that is ended leaves nothing that looks like one, and the next one removes what it left. */
+async function endsInTheMiddle(t: Test, box: StoppedBox, signal: NodeJS.Signals): Promise<void> {
+  const folder = await endOne(t, box.data, signal);
+  t.equal(fs.readdirSync(folder).length, signal === 'SIGKILL' ? 1 : 0);
+  t.equal((await box.command('backup', folder)).status, 0);
+  const [backup, ...more] = fs.readdirSync(folder);
+  t.match(backup, NAME);
+  t.strictSame(more, []);
+}
 
 t.test(
   'a full disk: one sentence that names it, older backups stay, nothing else is left',
@@ -94,8 +79,33 @@ t.test(
   },
 );
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
   t.test(`${signal} in the middle: nothing that looks like a backup, and the next one tidies up`, async (t) =>
     endsInTheMiddle(t, stoppedBox(t, 20_000), signal),
   );
 }
+
+t.test(
+  'a disk without room for a second database: one sentence, and the first one is as it was',
+  { skip: withoutMount },
+  async (t) => {
+    const box = stoppedBox(t, 500, { note: 'x'.repeat(2000) });
+    const file = path.join(temporaryFolder(t), 'backup.db');
+    await box.command('backup', file);
+    const disk = await SmallDisk.mount(t, 8);
+    await courtd(['restore', file, '--data', disk.data]);
+    const state = async () => [
+      fs.readdirSync(disk.data).sort(),
+      await courtd(['session', 'list', '--json', '--data', disk.data]),
+      // Its standard error says as of when it is.
+      (await courtd(['export', 'session-1', '--format', 'ndjson', '--data', disk.data])).stdout,
+    ];
+    const before = await state();
+    disk.fill(512 * 1024);
+    const { status, stderr } = await courtd(['restore', file, '--data', disk.data]);
+    t.equal(status, 1);
+    t.match(stderr, /^courtd: The disk of \/[^\n]+ is full: free some space and try again\.\n$/);
+    disk.makeRoom();
+    t.strictSame(await state(), before);
+  },
+);

@@ -7,7 +7,7 @@ import type { CheckResult } from '../../src/health/finding.ts';
 import { checkConsistency } from '../../src/store/inspection/consistency.ts';
 import { sessionCounter } from '../../src/store/layout/sessionCounter.ts';
 import { withDatabase } from '../../src/store/open/withDatabase.ts';
-import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { courtd, Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
 import { Committer, court, scratch } from '../harness/scratchStore.ts';
@@ -105,13 +105,6 @@ t.test('--full: a damaged page is a failure with what to do, and nothing is chan
   t.match(message, /integrity check finds|is damaged|cannot be read/);
   t.match(`${message} ${advice}`, /restore/);
   t.strictSame(fs.readFileSync(file), bytes);
-});
-
-t.test('a file that is no database of courtd fails --full, and every other check is done', async (t) => {
-  const data = temporaryFolder(t);
-  fs.writeFileSync(path.join(data, 'courtd.db'), 'something else');
-  t.match(await full(data), { level: 'fail', message: 'is not a courtd database' });
-  t.equal(fs.readFileSync(path.join(data, 'courtd.db'), 'utf8'), 'something else');
 });
 
 t.test(

@@ -5,11 +5,9 @@ import { Ajv } from 'ajv';
 import t, { type Test } from 'tap';
 import type { Status } from '../../src/health/status.ts';
 import { makePair } from '../harness/certificates.ts';
-import { BIN, cleanEnvironment, courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { withoutRoot } from '../harness/needs.ts';
-import { openProgram } from '../harness/openProgram.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
@@ -132,32 +130,4 @@ t.test('a clock, a timer and a backup that are not set up are found', async (t) 
   });
   system.settings({ COURTD_DATA: data, COURTD_BACKUP_DIR: data });
   t.match(await check(t, system, data), { backup: { level: 'warn', message: 'the disk of the events' } });
-});
-
-t.test('without a database it exits 1, and creates nothing', async (t) => {
-  const data = path.join(temporaryFolder(t), 'none');
-  t.match(await courtd(['check', '--data', data]), { status: 1, stdout: '', stderr: data });
-  t.notOk(fs.existsSync(data));
-});
-
-t.test('people get a line per check with its advice below, and the counts', async (t) => {
-  const { stdout } = await new FakeSystemd(t).courtd(['check', '--data', await stopped(t)]);
-  t.match(stdout, /^warn {2}backup: .+\n {8}\S/m);
-  t.match(stdout, /^6 checks: \d ok, \d warnings?, \d failures?\.\n$/m);
-});
-
-t.test('root works as the owner of the data directory', { skip: withoutRoot }, async (t) => {
-  const folder = temporaryFolder(t);
-  fs.chmodSync(folder, 0o755);
-  const data = path.join(folder, 'data');
-  t.match(await courtd(['token', 'rotate', '--data', data]), { status: 0 });
-  for (const name of [path.join(data, 'courtd.db'), data]) fs.chownSync(name, 12_345, 12_346);
-  const before = fs.readdirSync(data);
-  // In a process of its own, which stays who it has become.
-  openProgram();
-  const env = cleanEnvironment(new FakeSystemd(t).environment());
-  const { stdout } = await run(BIN, ['check', '--full', '--json', '--data', data], { env });
-  const levels = (JSON.parse(stdout) as Result[]).map(({ name, level }) => [name, level]);
-  t.match(Object.fromEntries(levels), { database: 'ok', sync: /ok|warn/ });
-  t.strictSame(fs.readdirSync(data), before);
 });

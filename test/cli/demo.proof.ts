@@ -77,8 +77,3 @@ t.test('on a terminal it shows the status, and Ctrl-C ends it', { skip }, async 
   t.match(demo.said, /The cameras sent \d+ requests: \d+ events stored/);
   t.strictSame(fs.readdirSync(demo.folder), []);
 });
-
-t.test('what is wrong with its flags is told', async (t) => {
-  const demo = new Demo(t, NODE, [DEMO, '--nonsense']);
-  t.strictSame(await demo.exited, [2, null]);
-});

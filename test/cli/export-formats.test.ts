@@ -1,18 +1,14 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { crc32 } from 'node:zlib';
 import t from 'tap';
 import { REVISION_MAX } from '../../src/base/limits.ts';
-import { payloadColumns } from '../../src/protocol/payload.ts';
-import { COLUMNS, DICTIONARY, dictionaryEntries } from '../../src/session/export/columns.ts';
-import { SessionTotals } from '../../src/session/export/sessionTotals.ts';
+import { DICTIONARY, dictionaryEntries } from '../../src/session/export/columns.ts';
 import { CELL_CHARS, Sheet, STYLES } from '../../src/session/export/xlsxSheet.ts';
-import { writeArchive, ZipEntry } from '../../src/session/export/zipArchive.ts';
+import type { ZipEntry } from '../../src/session/export/zipArchive.ts';
 import { type Cleanup, courtd, temporaryFolder } from '../harness/daemon.ts';
 import { askDuckDb } from '../harness/duckdb.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { reader } from '../harness/readEvents.ts';
 import { Committer, court, scratch } from '../harness/scratchStore.ts';
 import { objectsOf, rowsOf, sheetsOf, timeOf, unzip } from '../harness/xlsx.ts';
 
@@ -225,28 +221,6 @@ t.test('Summary counts current revisions, and Players counts what names a player
   );
 });
 
-t.test(
-  'Summary names a court however long its id is; Players has what is too long a name under (others)',
-  (t) => {
-    const read = reader();
-    const [court, name] = ['🎾'.repeat(256), 'x'.repeat(257)];
-    const totals = new SessionTotals();
-    for (const player_id of [name, 'zoe']) {
-      const hit = read({ type: 'BALL_HIT', courtId: court }, { player_id });
-      totals.add(hit, payloadColumns(hit.payload));
-    }
-    t.strictSame(totals.rows().at(-1), ['Events of court', 2, court]);
-    t.strictSame(
-      totals.players().map(([player, hits]) => [player, hits]),
-      [
-        ['zoe', 1],
-        ['(others)', 1],
-      ],
-    );
-    t.end();
-  },
-);
-
 t.test('Parquet has every revision, under the names of the CSV, typed', async (t) => {
   const file = path.join(temporaryFolder(t), 'out.parquet');
   fs.writeFileSync(file, await exported(t, 'parquet'));
@@ -276,100 +250,70 @@ t.test('Parquet has every revision, under the names of the CSV, typed', async (t
   t.match(of('fast'), { kmh: 214.5, payload: '{"kmh":214.5}', extra: '{"lens":"wide"}', x_ft: null });
 });
 
-t.test('the data dictionary is one: --describe, the workbook and Parquet', async (t) => {
-  const nowhere = path.join(temporaryFolder(t), 'none');
-  const [text, json] = await Promise.all([
-    courtd(['export', '--describe', '--data', nowhere]),
-    courtd(['export', '--describe', '--json', '--data', nowhere]),
-  ]);
-  t.strictSame([text.status, text.stderr, json.status, json.stderr], [0, '', 0, '']);
-  const printed = JSON.parse(json.stdout);
-  t.strictSame(printed, dictionaryEntries());
-  for (const { name, unit, meaning, from } of DICTIONARY) {
-    const line = text.stdout.split('\n').find((line) => line.startsWith(`${name} `));
-    t.strictSame(line?.split(/ {2,}/), [name, ...(unit === undefined ? [] : [unit]), from, meaning]);
-  }
-  const units = Object.fromEntries(
-    COLUMNS.flatMap(({ name, unit }) => (unit === undefined ? [] : [[name, unit]])),
-  );
-  t.strictSame(units, { x_ft: 'ft', y_ft: 'ft', kmh: 'km/h' });
-
-  const summary = sheetsOf(unzip(await exported(t, 'xlsx'))).get('Summary') ?? '';
-  const rows = rowsOf(summary).map((row) => row.map(({ value }) => value));
-  const told = rows.slice(rows.findIndex(([first]) => first === 'Column') + 1);
-  const sheets = [...sheetsOf(unzip(await exported(t, 'xlsx'))).values()].slice(1);
-  const inSheets = new Set(sheets.flatMap((sheet) => rowsOf(sheet)[0]!.map(({ value }) => value)));
-  t.strictSame(new Set(told.map(([name]) => name)), inSheets, 'a workbook explains the columns that it has');
-  t.match(
-    told,
-    DICTIONARY.filter(({ name }) => inSheets.has(name)).map(({ name, unit, from, meaning }) => [
-      ...[name, unit ?? '', from, meaning],
-    ]),
-  );
+t.test('a workbook and Parquet explain their columns, and hold as_of', async (t) => {
+  const sheets = sheetsOf(unzip(await exported(t, 'xlsx')));
+  const rows = rowsOf(sheets.get('Summary') ?? '').map((row) => row.map(({ value }) => value));
+  const valueIn = (label: string) => rows.find(([name]) => name === label)?.[1];
+  t.equal(valueIn('as_of seq'), sent.length);
+  t.ok(Math.abs(timeOf(Number(valueIn('as_of'))) - Date.now()) < 3_600_000);
+  const explained = rows.slice(rows.findIndex(([first]) => first === 'Column') + 1);
+  const columns = [...sheets.values()]
+    .slice(1)
+    .flatMap((sheet) => rowsOf(sheet)[0]!.map(({ value }) => value));
+  t.strictSame(new Set(explained.map(([name]) => name)), new Set(columns));
 
   const file = path.join(temporaryFolder(t), 'out.parquet');
   fs.writeFileSync(file, await exported(t, 'parquet'));
-  const [note] = await parquetMetadata(file);
-  t.strictSame(JSON.parse(String(note?.text)), printed);
+  const [dictionary, asOf] = await parquetMetadata(file);
+  t.strictSame(JSON.parse(String(dictionary?.text)), dictionaryEntries());
+  t.match(JSON.parse(String(asOf?.text)), { seq: sent.length });
 });
+
+/** Payload fields of another type than theirs: what a column has of each, by the kind of its field. */
+const FIELDS = ['x_ft', 'y_ft', 'is_in', 'kmh', 'player_id', 'shot_type', 'swing_type'];
+const VALUES = ['null', '7.50', '"91"', 'true', '[1]', '{"a":1}'];
+const OF_NUMBER = [undefined, 7.5, undefined, undefined, undefined, undefined];
+const OF_BOOLEAN = [undefined, undefined, undefined, true, undefined, undefined];
+const OF_TEXT = [undefined, '7.50', '91', 'true', undefined, undefined];
 
 t.test(
-  'as_of: a workbook, Parquet and standard error say up to which seq of the box, and when',
+  'a payload field of another type leaves its column empty, or is its text, and is counted nowhere',
   async (t) => {
-    const folder = temporaryFolder(t);
-    const before = Date.now();
-    const made: string[] = [];
-    for (const format of ['xlsx', 'parquet', 'csv', 'ndjson']) {
-      const file = path.join(folder, `out.${format}`);
-      const { stderr } = await courtd(['export', SESSION, '--data', data, '--format', format, '-o', file]);
-      const [, seq, time] = /^[^\n]+; as_of seq (\d+), (\S+Z)\.\n$/.exec(stderr) ?? [];
-      t.equal(Number(seq), sent.length, stderr);
-      made.push(time!);
-    }
-    const times = made.map((time) => Date.parse(time));
-    t.ok(
-      times.every((ms) => ms >= before && ms <= Date.now()),
-      `${made}`,
+    const { folder, db } = scratch(t);
+    const payloads = VALUES.map((value) => `{${FIELDS.map((name) => `"${name}":${value}`)}}`);
+    const odd = (type: string) =>
+      court(event({ type })).flatMap((one) =>
+        payloads.map((payload, i) => ({ ...one, payload, eventId: `${type}-${i}` })),
+      );
+    const verdicts = [null, true, false].map((is_in) => event({ payload: { is_in } }));
+    new Committer(db).append(...odd('BALL_HIT'), ...odd('BALL_SPEED'), ...court(...verdicts));
+    db.close();
+    const write = async (format: string) => {
+      const file = path.join(folder, `odd.${format}`);
+      t.match(await courtd(['export', 'session-1', '--data', folder, '--format', format, '-o', file]), {
+        status: 0,
+      });
+      return file;
+    };
+    const rows = await askDuckDb(`SELECT * FROM '${await write('parquet')}' WHERE type = 'BALL_HIT'`);
+    t.strictSame(
+      rows.map(({ y_ft, is_in, shot_type, payload }) => [
+        ...[y_ft, is_in, shot_type].map((cell) => cell ?? undefined),
+        payload,
+      ]),
+      payloads.map((payload, i) => [OF_NUMBER[i], OF_BOOLEAN[i], OF_TEXT[i], payload]),
     );
-    const archive = unzip(fs.readFileSync(path.join(folder, 'out.xlsx')));
-    const rows = rowsOf(sheetsOf(archive).get('Summary') ?? '');
-    const [time, seq] = ['as_of', 'as_of seq'].map(
-      (label) => rows.find(([name]) => name?.value === label)?.[1],
+    const sheets = sheetsOf(unzip(fs.readFileSync(await write('xlsx'))));
+    const column = (sheet: string, name: string) => objectsOf(sheets.get(sheet)!).map((row) => row[name]);
+    t.strictSame(column('Hits', 'swing_type'), OF_TEXT);
+    t.strictSame(column('Players', 'player_id'), ['7.50', '91', 'true']);
+    t.strictSame(column('Speeds', 'kmh'), OF_NUMBER);
+    const summary = new Map(
+      rowsOf(sheets.get('Summary')!).map(([name, value]) => [name?.value, value?.value]),
     );
-    t.equal(seq?.value, sent.length);
-    t.equal(time?.style, STYLES.time);
-    const [, asOf] = await parquetMetadata(path.join(folder, 'out.parquet'));
-    t.match(asOf, { name: 'courtd.as_of' });
-    t.strictSame(JSON.parse(String(asOf?.text)), { seq: sent.length, made_at: made[1] });
-    const text = fs.readFileSync(path.join(folder, 'out.ndjson'), 'utf8');
-    t.notMatch(text, /as_of/, 'the events alone');
-    const piped = await courtd(['export', SESSION, '--data', data]);
-    t.match(piped.stderr, /^\d+ events written; as_of seq \d+, \S+Z\.\n$/, 'where it is no terminal, too');
+    t.strictSame(
+      ['Highest speed, km/h', 'Bounces in', 'Bounces out'].map((name) => summary.get(name)),
+      [7.5, 1, 1],
+    );
   },
 );
-
-t.test('an archive holds entries that grew side by side, each of many blocks', async (t) => {
-  const entries = ['a.xml', 'b.xml', 'empty.xml'].map((name) => new ZipEntry(name));
-  const texts = ['', '', ''];
-  for (let i = 0; i < 30_000; i++) {
-    for (const [at, more] of [`${i} é🎾 `.repeat(3), String(i * i)].entries()) {
-      texts[at] += more;
-      entries[at]?.write(more);
-    }
-  }
-  const written: Uint8Array[] = [];
-  const write = async (data: string | Uint8Array) => void written.push(Buffer.from(data));
-  await writeArchive(entries, { write, commit: () => {} });
-  const archive = Buffer.concat(written);
-  t.strictSame(
-    [...unzip(archive)],
-    [
-      ['a.xml', texts[0]],
-      ['b.xml', texts[1]],
-      ['empty.xml', ''],
-    ],
-  );
-  // In the directory, behind the signature.
-  const at = archive.readUInt32LE(archive.length - 6);
-  t.equal(archive.readUInt32LE(at + 16), crc32(texts[0] ?? ''));
-});

@@ -1,16 +1,12 @@
 import t from 'tap';
 import { READ_CHUNK_ROWS } from '../../src/base/limits.ts';
+import { fileNameOf } from '../../src/session/export/exportMany.ts';
 import { BIN, Daemon, start } from '../harness/daemon.ts';
-import { event, events, eventText } from '../harness/events.ts';
+import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { csvObjects, readCsv } from '../harness/rfc4180.ts';
+import { csvObjects } from '../harness/rfc4180.ts';
 
 runInProcess();
-
-/** Scripts read these by position: a column that is new stands behind them. */
-const HEADER =
-  'session_id,event_id,revision,current,eot,type,court_id,venue_id,confidence,source,schema_version,received_at,' +
-  'x_ft,y_ft,is_in,kmh,player_id,shot_type,swing_type,payload,extra,erased';
 
 const daemon = await Daemon.start(t);
 
@@ -41,46 +37,6 @@ async function ids(session: string, ...options: string[]): Promise<string[]> {
     return event_id;
   });
 }
-
-t.test(
-  'CSV has the columns of the contract in its order, one record an event, and CRLF at the end of each',
-  async (t) => {
-    const plain = event({ session_id: 'plain', payload: { x_ft: 12.5, y_ft: -0.5, is_in: false } });
-    const before = Date.now();
-    await store(plain);
-    const text = await exported('plain');
-    const { event_id } = plain;
-    t.match(text.slice(HEADER.length), /^[,\r]/);
-    t.ok(text.startsWith(HEADER));
-    const [row = {}] = csvObjects(text);
-    const { received_at = '', ...rest } = row;
-    t.match(rest, {
-      session_id: 'plain',
-      event_id,
-      revision: '0',
-      current: 'true',
-      eot: '2026-03-14T15:09:26.535Z',
-      type: 'BALL_BOUNCE',
-      court_id: 'court-1',
-      venue_id: 'venue-1',
-      confidence: '0.97',
-      source: 'camera-1',
-      schema_version: '1.0',
-      x_ft: '12.5',
-      y_ft: '-0.5',
-      is_in: 'false',
-      kmh: '',
-      player_id: '',
-      shot_type: '',
-      swing_type: '',
-      payload: '{"x_ft":12.5,"y_ft":-0.5,"is_in":false}',
-      extra: '',
-    });
-    t.ok(Date.parse(received_at) >= before && Date.parse(received_at) <= Date.now(), received_at);
-    t.equal(text.split('\r\n').length, 3);
-    t.equal(new Date(received_at).toISOString(), received_at);
-  },
-);
 
 t.test('any text survives the quoting: separators, quotes, line ends, every plane of Unicode', async (t) => {
   const texts = [
@@ -121,79 +77,6 @@ t.test('any text survives the quoting: separators, quotes, line ends, every plan
   });
 });
 
-t.test('numbers are written as they were sent, digit for digit, in both formats', async (t) => {
-  const payload =
-    '{"kmh":123.45678901234567890123,"x_ft":-0,"y_ft":18446744073709551615,"id":9007199254740993}';
-  await store(eventText({ payload, frame: '9223372036854775807' }, { session_id: 'wide' }));
-  const [row] = csvObjects(await exported('wide'));
-  const columns = { kmh: '123.45678901234567890123', x_ft: '-0', y_ft: '18446744073709551615' };
-  t.match(row, { ...columns, payload, extra: '{"frame":9223372036854775807}' });
-  await store(eventText({ payload: '{"x_ft":12.50,"kmh":1e2}' }, { session_id: 'as sent' }));
-  t.match(csvObjects(await exported('as sent')), [
-    { x_ft: '12.50', kmh: '1e2', payload: '{"x_ft":12.50,"kmh":1e2}' },
-  ]);
-  const ndjson = await exported('wide', '--format', 'ndjson');
-  t.ok(ndjson.includes(payload) && ndjson.includes('"frame":9223372036854775807'), ndjson);
-});
-
-t.test(
-  'current marks the highest revision, whatever the order of arrival; --current leaves out the rest',
-  async (t) => {
-    const [a, b] = [
-      event({ session_id: 'revised', event_id: 'a' }),
-      event({ session_id: 'revised', event_id: 'b' }),
-    ];
-    for (const revision of [3, 0, 10, 2]) await store({ ...a, revision });
-    await store({ ...b, revision: 2 ** 53 - 1 });
-    await store({ ...b, revision: 2 ** 53 - 2 });
-    await store({ ...b, revision: 2 ** 32 - 1 });
-    const marks = async (...options: string[]) =>
-      csvObjects(await exported('revised', ...options)).map((row) => [
-        row.event_id,
-        row.revision,
-        row.current,
-      ]);
-    t.strictSame(await marks(), [
-      ['a', '3', 'false'],
-      ['a', '0', 'false'],
-      ['a', '10', 'true'],
-      ['a', '2', 'false'],
-      ['b', '9007199254740991', 'true'],
-      ['b', '9007199254740990', 'false'],
-      ['b', '4294967295', 'false'],
-    ]);
-    t.strictSame(await marks('--current'), [
-      ['a', '10', 'true'],
-      ['b', '9007199254740991', 'true'],
-    ]);
-    t.strictSame(await marks('--current', '--court', 'elsewhere'), []);
-  },
-);
-
-t.test('--type, --court, --from (inclusive) and --to (exclusive) select, to the nanosecond', async (t) => {
-  const at = (event_id: string, eot: string, more = {}) =>
-    event({ session_id: 'when', event_id, eot, ...more });
-  await store(
-    at('4', '2026-03-14T10:00:00.000000004-05:00'),
-    at('3', '2026-03-14T15:00:00.000000003Z', { type: 'BALL_HIT' }),
-    at('1', '2026-03-14T15:00:00.000000001Z', { court_id: 'court 2' }),
-    at('2', '2026-03-14T15:00:00,000000002999Z', { type: 'BALL_HIT', court_id: 'court 2' }),
-    at('old', '1678-01-01T00:00:00Z'),
-    at('new', '2261-12-31T23:59:59.999999999Z'),
-  );
-  const instant = (ns: number) => `2026-03-14T16:00:00.00000000${ns}+01:00`;
-  t.strictSame(await ids('when'), ['old', '1', '2', '3', '4', 'new']);
-  t.strictSame(await ids('when', '--from', instant(2), '--to', instant(4)), ['2', '3']);
-  t.strictSame(await ids('when', '--from', instant(2), '--to', instant(2)), []);
-  t.strictSame(await ids('when', '--from', instant(3)), ['3', '4', 'new']);
-  t.strictSame(await ids('when', '--to', instant(2)), ['old', '1']);
-  t.strictSame(await ids('when', '--type', 'BALL_HIT'), ['2', '3']);
-  t.strictSame(await ids('when', '--court', 'court 2'), ['1', '2']);
-  t.strictSame(await ids('when', '--court', 'court 2', '--type', 'BALL_HIT', '--from', instant(2)), ['2']);
-  t.match(await exported('when', '--court', 'nowhere'), /^session_id,.*\r\n$/);
-  t.equal(await exported('when', '--court', 'nowhere', '--format', 'ndjson'), '');
-});
-
 t.test(
   'events of one eot come in the order of arrival, over more than one chunk of the reader',
   async (t) => {
@@ -231,27 +114,16 @@ t.test('an export holds what was stored when it began, no more', async (t) => {
   t.equal((await ids(session_id)).length, before.length + 101);
 });
 
-t.test('the reader of this test refuses what is not CSV', async (t) => {
-  t.strictSame(readCsv('a,"b ""c"", d"\r\n,\r\n'), [
-    ['a', 'b "c", d'],
-    ['', ''],
-  ]);
-  for (const bad of ['a\n', 'a\r', 'a"b\r\n', '"a"b\r\n', '"a\r\n', 'a']) t.throws(() => readCsv(bad), bad);
-});
-
-t.test('what arrives after an export is what tail shows behind its as_of', async (t) => {
-  const sent = [event({ session_id: 'as-of' }), event({ session_id: 'another' })];
-  await store(...sent);
-  const { stderr } = await daemon.command('export', 'as-of');
-  const seq = /as_of seq (\d+),/.exec(stderr)?.[1] ?? '';
-  const late = event({ session_id: 'as-of', eot: '2001-01-01T00:00:00Z' });
-  await store(late);
-  const { stdout } = await daemon.command('tail', '--json', '--after', seq, '--session', 'as-of');
-  t.strictSame(
-    stdout
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line).event.event_id),
-    [late.event_id],
-  );
+t.test('a session_id comes back from its file name, whatever the other sessions are called', (t) => {
+  const ids = ['match-17', 'Match-17', 'a/b', 'a%2Fb', '..', '.x', '-o', 'é', 'e\u0301', '日本', '🎾', 'x~y'];
+  const names = ids.map(fileNameOf);
+  t.equal(names[0], 'match-17');
+  t.strictSame(names.map(decodeURIComponent), ids);
+  for (const long of ['x'.repeat(256), '🎾'.repeat(256), `${'x'.repeat(255)}y`]) names.push(fileNameOf(long));
+  t.equal(new Set(names.map((name) => name.toLowerCase())).size, names.length, 'on every file system');
+  for (const name of names) {
+    t.match(name, /^(?:[a-z0-9_]|%[0-9A-F]{2})(?:[a-z0-9_.-]|%[0-9A-F]{2})*(?:~[0-9a-f]{16})?$/);
+    t.ok(name.length <= 100);
+  }
+  t.end();
 });

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import zlib from 'node:zlib';
@@ -6,7 +5,7 @@ import { Type } from '@sinclair/typebox';
 import { Ajv } from 'ajv';
 import t from 'tap';
 import { BODY_BYTES } from '../../src/base/limits.ts';
-import { BIN, cleanEnvironment, courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events, eventText } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
@@ -63,33 +62,6 @@ t.test('plain and gzip files are stored as they were sent, each event once howev
   t.match(await imported(box, file('empty', '')), { events: 0, accepted: 0, files: [{ fault: null }] });
 });
 
-t.test('lines of tail, of headquarters and of rejections are imported as the event in them', async (t) => {
-  const [old, box] = [await Daemon.start(t), await Daemon.start(t, ['--venue', 'venue-1'])];
-  // One with long numbers and fields of the names that stand around an event.
-  const odd = eventText({
-    received_at: '"mine"',
-    event: '{"x":1}',
-    payload: '{"n":12345678901234567890,"t":"}\\u00e9"}',
-  });
-  await old.post(events(3));
-  await old.post(odd);
-  const tail = (await old.command('tail', '--json', '--after', '0')).stdout;
-  const before = Date.now();
-  t.match(await imported(box, file('tail', tail)), { accepted: 4 });
-  t.strictSame(await box.exported('session-1'), await old.exported('session-1'));
-  const [first = ''] = (await box.command('tail', '--json', '--after', '0')).stdout.split('\n');
-  t.ok(Date.parse(JSON.parse(first).received_at) >= before, 'the time of receipt is that of the import');
-  const fleet = tail.replaceAll('{"seq":', '{"box":"venue-7","epoch":"a1B2","seq":');
-  const refused = tail.replaceAll('{"seq":', '{"request_id":"r","faults":[],"index":');
-  const spaced = tail.replaceAll(',"event":{', ' ,\t"event" : {');
-  const others = file('others', `${odd}\n${fleet}${refused}${spaced}`);
-  t.match(await imported(box, others), { accepted: 0, duplicates: 13 });
-  t.match(await box.command('import', file('body', '{"request_id":"r","body":"e30="}\n')), {
-    status: 1,
-    stderr: /body:1: /,
-  });
-});
-
 t.test('a fault is FILE:LINE, nothing of its batch is stored, and a second import continues', async (t) => {
   const box = await Daemon.start(t, ['--venue', 'venue-1']);
   const sent = events(300);
@@ -127,62 +99,6 @@ t.test('a fault is FILE:LINE, nothing of its batch is stored, and a second impor
     duplicates: 400,
     files: [{ fault: { line: null } }, { fault: { line: 278 } }],
   });
-});
-
-t.test('gzip that was cut short, is damaged, or has something behind it is a fault', async (t) => {
-  const box = await Daemon.start(t);
-  const packed = zlib.gzipSync(linesOf(events(500)));
-  for (const [name, bytes, message] of [
-    ['cut', packed.subarray(0, packed.length * 0.7), /:\d+: the gzip data ends too early/],
-    ['no trailer', packed.subarray(0, -3), /:501: the gzip data ends too early/],
-    ['head', packed.subarray(0, 5), /: the gzip data ends too early/],
-    ['sum', Buffer.concat([packed.subarray(0, -8), Buffer.alloc(8)]), /:\d+: the gzip data is damaged/],
-    ['behind', Buffer.concat([packed, Buffer.alloc(1), packed]), /:501: behind the gzip data/],
-  ] as const) {
-    const { status, stderr } = await box.command('import', '--dry-run', file(name, bytes));
-    t.equal(status, 1, name);
-    t.match(stderr, message);
-  }
-  await box.command('import', path.join(folder, 'cut'));
-  const stored = await box.exported('session-1');
-  t.ok(stored.length >= 300, `${stored.length} of what could be unpacked`);
-});
-
-t.test('a dry run reports every faulty line, fifty at most, and stores nothing', async (t) => {
-  const box = await Daemon.start(t);
-  const good = linesOf(events(150));
-  const wrong = file('several', `${good}{\n${good}{}\n[]`);
-  const dry = await box.command('import', '--dry-run', wrong);
-  t.equal(dry.status, 1);
-  t.match(dry.stderr.split('\n'), [/:151: .*not JSON/, /:302: /, /:303: .*array/, /^300 events /]);
-  const many = await box.command('import', '--dry-run', '--json', file('many', '{}\n'.repeat(60)));
-  t.equal(many.stderr.split('\n').length, 52);
-  t.match(JSON.parse(many.stdout), { events: 0, accepted: null, files: [{ fault: { line: 1 } }] });
-  t.match((await box.command('session', 'list', '--json')).stdout, '[]');
-});
-
-t.test('another format, a directory and standard input', async (t) => {
-  const box = await Daemon.start(t);
-  const told = async (name: string) => (await box.command('import', name)).stderr;
-  t.match(await told(file('csv', 'session_id,event_id\ns,e\n')), /:1: .*--format ndjson/);
-  t.match(await told(file('book.xlsx', 'PK\u0003\u0004 and more')), /book\.xlsx: it is a workbook/);
-  t.match(await told(file('lake.parquet', 'PAR1 and more')), /lake\.parquet: it is a Parquet file/);
-  t.match(await told(folder), /: it is a directory/);
-  const said = await new Promise<string>((resolve) => {
-    const args = ['import', '-', '--data', box.data];
-    const child = execFile(BIN, args, { env: cleanEnvironment() }, (_error, _out, err) => resolve(err));
-    child.stdin!.end(`${linesOf(events(3))}{\n`);
-  });
-  t.match(said, /^-:4: the line is not JSON/);
-});
-
-t.test('without a daemon an import exits 1, says how to start it, and stores nothing', async (t) => {
-  const data = path.join(folder, 'data');
-  await courtd(['token', 'rotate', '--data', data]);
-  const one = file('one', linesOf(events(1)));
-  const { status, stderr } = await courtd(['import', one, '--data', data]);
-  t.match({ status, stderr }, { status: 1, stderr: /does not run.*"sudo systemctl start courtd"/ });
-  t.equal((await courtd(['session', 'list', '--json', '--data', data])).stdout, '[]\n');
 });
 
 t.test('a line may hold the largest event, and a box with a small limit gets smaller requests', async (t) => {

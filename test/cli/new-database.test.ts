@@ -3,8 +3,7 @@ import path from 'node:path';
 import t from 'tap';
 import type { Status } from '../../src/health/status.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
-import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
-import { stoppedBox } from '../harness/scratchStore.ts';
+import { runInProcess } from '../harness/inProcess.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
@@ -13,10 +12,6 @@ serveAgain();
 /** A directory without a database: of a new box, or where one was. */
 
 const NEW = (line: object) => 'problem' in line && line.problem === 'new_database';
-/** One that is refused: one that is not would go on, until tap ends it. */
-const serve = (data: string) =>
-  commandInProcess(['serve', '--host', '127.0.0.1', '--port', '0', '--data', data]);
-
 async function problemsOf(data: string): Promise<Status['problems']> {
   const { stdout } = await courtd(['status', '--json', '--data', data]);
   return (JSON.parse(stdout) as Status).problems;
@@ -48,46 +43,6 @@ t.test('one that token rotate makes, or that is restored, is no surprise', async
   await made.stop();
   t.equal((await courtd(['restore', backup, '--data', data])).status, 0);
   t.notMatch(await problemsOf(data), [{ code: 'new_database' }]);
-});
-
-t.test('where files of a database lie without one, none is made', async (t) => {
-  const { data, command } = stoppedBox(t);
-  const lies = ['courtd.lock', 'courtd.clock', 'courtd.reserve', 'courtd.backup', 'courtd.db.replaced-x'];
-  for (const name of lies) {
-    for (const isEmptied of [false, true]) {
-      const folder = temporaryFolder(t);
-      fs.writeFileSync(path.join(folder, name), '');
-      if (isEmptied) fs.writeFileSync(path.join(folder, 'courtd.db'), '');
-      const before = fs.readdirSync(folder);
-      for (const made of [await serve(folder), await courtd(['token', 'rotate', '--data', folder])]) {
-        t.strictSame([made.status, made.stdout], [1, ''], name);
-        t.match(
-          made.stderr,
-          new RegExp(`^courtd: [^\\n]*: ${name} is left of it\\. Is its disk mounted, [^\\n]+\\n$`),
-        );
-      }
-      t.strictSame(fs.readdirSync(folder), before);
-    }
-  }
-  // As it is after a night: its files are those that a daemon leaves.
-  const daemon = await Daemon.run(t, data, '');
-  await daemon.stop();
-  const moved = path.join(temporaryFolder(t), 'courtd.db');
-  fs.renameSync(path.join(data, 'courtd.db'), moved);
-  t.match(await serve(data), {
-    status: 1,
-    stderr: /courtd\.clock, courtd\.lock, courtd\.reserve are left of it/,
-  });
-  t.match(await command('status'), { status: 3, stderr: /Is its disk mounted/ });
-  fs.copyFileSync(moved, path.join(data, 'courtd.db'));
-  await (await Daemon.run(t, data, '')).stop();
-  t.match(await command('session', 'list', '--json'), { status: 0, stdout: /"events":20,/ }, 'put back');
-
-  for (const name of fs.readdirSync(data)) {
-    fs.renameSync(path.join(data, name), path.join(path.dirname(moved), name));
-  }
-  const fresh = await Daemon.run(t, data, '');
-  await fresh.logged(NEW);
 });
 
 t.test(

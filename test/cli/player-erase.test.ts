@@ -1,9 +1,8 @@
 import t from 'tap';
 import { Daemon } from '../harness/daemon.ts';
-import { ANNA, BEA, eraseAnna, filesWith, NAME, rally } from '../harness/erasedPlayer.ts';
+import { ANNA, BEA, erase, eraseAnna, filesWith, NAME, rally } from '../harness/erasedPlayer.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { written } from '../harness/refused.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
@@ -44,18 +43,6 @@ t.test('of a player who is erased nothing is left, and of the others nothing is 
   );
 });
 
-t.test('a resend of what was erased is a plain duplicate, and brings nothing back', async (t) => {
-  const daemon = await Daemon.start(t);
-  const sent = rally('match-1');
-  await daemon.post(sent);
-  await eraseAnna(daemon);
-  const erased = await daemon.exported('match-1');
-  t.same(await (await daemon.post(sent)).json(), { accepted: 0, duplicates: 7 });
-  t.same(await daemon.exported('match-1'), erased);
-  t.same(JSON.parse((await daemon.command('conflicts', '--json')).stdout), []);
-  t.same(filesWith(daemon.data, ANNA), []);
-});
-
 t.test(
   'what arrives later from before the erasure is redacted, and what happens after it is stored as sent',
   async (t) => {
@@ -91,21 +78,6 @@ t.test('with --before what happened later stays', async (t) => {
   t.same(lines.slice(7).filter((line) => line.includes(ANNA)).length, 5);
 });
 
-t.test('--before a time that has not come is wrong usage: he would go on being erased', async (t) => {
-  const daemon = await Daemon.start(t);
-  await daemon.post(rally('match-1'));
-  const { status, stderr } = await daemon.command(
-    'player',
-    'erase',
-    ANNA,
-    '--before',
-    '2090-01-01T00:00Z',
-    '--yes',
-  );
-  t.match({ status, stderr }, { status: 2, stderr: /2090-01-01T00:00:00.000Z is in the future/ });
-  t.equal(filesWith(daemon.data, ANNA).length > 0, true);
-});
-
 t.test('conflict copies and rejected requests that name him go, the others stay', async (t) => {
   const daemon = await Daemon.start(t);
   const sent = rally('match-1');
@@ -124,24 +96,6 @@ t.test('conflict copies and rejected requests that name him go, the others stay'
   t.notMatch(waiting, ANNA);
   t.equal(await daemon.stop(), 0);
   t.same(filesWith(daemon.data, ANNA), []);
-});
-
-t.test('a dry run counts what an erasure then takes out', async (t) => {
-  const daemon = await Daemon.start(t);
-  const sent = rally('match-1');
-  await daemon.post(sent);
-  await daemon.post({ ...sent[4], confidence: 0.25 });
-  await daemon.post([{ ...sent[4], event_id: 'bad', eot: 'never' }]);
-  // Nobody can say whom it names.
-  await daemon.post(Buffer.from('{"event_id":"caf\xe9"}', 'latin1'));
-  await written(daemon);
-  const { dry_run: _, at: _dry, ...dry } = await eraseAnna(daemon, '--dry-run');
-  t.match(dry, { events: 5, conflict_copies: 1, rejections: 2 });
-  const { dry_run: __, at: _real, ...real } = await eraseAnna(daemon);
-  t.same(dry, real);
-  const listed = (await daemon.command('player', 'list')).stdout;
-  t.match(listed, BEA);
-  t.notMatch(listed, 'erased-', 'what stands in his place is no player');
 });
 
 t.test('what was refused because it is no JSON goes, too, wherever it names him', async (t) => {
@@ -190,20 +144,6 @@ t.test(
   },
 );
 
-t.test('who is named nowhere is not erased, and nobody is without a yes', async (t) => {
-  const daemon = await Daemon.start(t);
-  await daemon.post(rally('match-1'));
-  t.match(await daemon.command('player', 'erase', 'p-nobody', '--yes'), {
-    status: 1,
-    stderr: /No event names the player "p-nobody"/,
-  });
-  t.match(await daemon.command('player', 'erase', ANNA), {
-    status: 1,
-    stderr: /5 events of 1 session would lose the player .* nothing was erased\. .* --yes\./,
-  });
-  t.equal(filesWith(daemon.data, ANNA).length > 0, true);
-});
-
 t.test('an id in another spelling, or as a number, is found', async (t) => {
   const daemon = await Daemon.start(t);
   const sent = JSON.stringify(event({ session_id: 's', type: 'BALL_HIT', payload: { player_id: 'PLAYER' } }));
@@ -227,4 +167,49 @@ t.test('an id in another spelling, or as a number, is found', async (t) => {
   const players = (await daemon.exported('s')).map((line) => JSON.parse(line).payload.player_id);
   for (const player of players) t.match(player, /^erased-[a-z0-9]{8}$/);
   t.same(JSON.parse((await daemon.command('player', 'list', '--json')).stdout), []);
+});
+
+const hit = (player_id: string, more: object = {}) =>
+  event({ session_id: 's', type: 'BALL_HIT', payload: { player_id, ...more } });
+
+const payloadsOf = async (daemon: Daemon) =>
+  (await daemon.exported('s')).map((line) => JSON.parse(line).payload as Record<string, unknown>);
+
+t.test('a player whose id is the word for a stroke takes no stroke of others with him', async (t) => {
+  const daemon = await Daemon.start(t);
+  const smashes = Array.from({ length: 200 }, () =>
+    hit('p-bea', { shot_type: 'smash', swing_type: 'smash' }),
+  );
+  await daemon.post([hit('smash', { shot_type: 'smash' }), ...smashes]);
+  t.match(await erase(daemon, 'smash'), { events: 1, renamed: 1 });
+  const [his, ...others] = await payloadsOf(daemon);
+  t.match(his, { player_id: /^erased-/, shot_type: 'smash' });
+  t.strictSame(
+    others,
+    smashes.map(({ payload }) => payload),
+  );
+  // Nor of what comes from before.
+  await daemon.post(hit('p-bea', { shot_type: 'smash' }));
+  t.strictSame((await payloadsOf(daemon)).at(-1), { player_id: 'p-bea', shot_type: 'smash' });
+});
+
+t.test('what was refused, or came again, of a player with a longer id stays', async (t) => {
+  const daemon = await Daemon.start(t);
+  const [seven, seventy] = [hit('player-7'), hit('player-70', { note: 'behind player-71' })];
+  await daemon.post([seven, seventy]);
+  for (const sent of [seven, seventy]) {
+    await daemon.post({ ...sent, confidence: 0.25 });
+    await daemon.post({ ...sent, event_id: 'bad', eot: 'never' });
+  }
+  t.match(await erase(daemon, 'player-7'), { conflict_copies: 1, rejections: 1 });
+  const waiting = (await daemon.command('rejections', 'export')).stdout.trimEnd().split('\n');
+  t.strictSame(
+    waiting.map((line) => JSON.parse(line).event.payload.player_id),
+    ['player-70'],
+  );
+  const conflicts = JSON.parse((await daemon.command('conflicts', '--json')).stdout);
+  t.strictSame(
+    conflicts.map((one: { event_id: string }) => one.event_id),
+    [seventy.event_id],
+  );
 });

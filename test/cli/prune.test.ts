@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { otherConnection, stoppedBox } from '../harness/scratchStore.ts';
+import { otherConnection } from '../harness/scratchStore.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
@@ -85,30 +85,4 @@ t.test('conflict copies, rejections and old databases go at the age of the event
   t.strictSame(await others(), { conflicts: 1, rejections: 1, databases: 1 });
   t.equal((await box.exported('session-1')).length, 3);
   t.match(await prune(), { status: 0, stderr: /^Deleted 0 events [^\n]*\.\n$/ });
-});
-
-for (const command of [
-  ['prune', '--older-than', '90d'],
-  ['player', 'erase', 'p-anna', '--yes'],
-  ['rejections', 'drop', '--all'],
-]) {
-  t.test(`without a daemon "${command.join(' ')}" changes nothing and says how to start it`, async (t) => {
-    const box = stoppedBox(t, 3, { payload: { player_id: 'p-anna' } });
-    const { status, stdout, stderr } = await box.command(...command);
-    t.strictSame([status, stdout], [1, '']);
-    t.match(stderr, 'sudo systemctl start courtd');
-    const { stdout: left } = await box.command('tail', '--after', '0', '--json');
-    t.equal(left.match(/p-anna/g)?.length, 3);
-  });
-}
-
-t.test('0 is no age', async (t) => {
-  const box = await Daemon.start(t);
-  await box.post(event());
-  for (const age of ['0', '0d', '00s', '-1d', '']) {
-    const { status, stderr } = await box.command('prune', `--older-than=${age}`, '--yes');
-    t.equal(status, 2, age);
-    t.match(stderr, age === '' ? '--older-than' : age);
-  }
-  t.equal((await box.exported('session-1')).length, 1);
 });

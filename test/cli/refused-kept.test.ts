@@ -96,12 +96,3 @@ t.test('a damaged file is set aside, and the log says where; so is an empty one'
     t.equal(fs.readdirSync(data).filter((name) => /^refused\.db\.damaged-\w+$/.test(name)).length, 1);
   }
 });
-
-t.test('the log counts the events that are deleted before they are stored', async (t) => {
-  const box = await Daemon.start(t);
-  await box.post([event(), ...events(99, percent)]);
-  t.equal((await exported(box)).length, 100);
-  await box.stop();
-  const without = await Daemon.run(t, box.data, box.token, ['--refused-bytes', '0']);
-  t.match(await without.logged(/^rejected events were deleted/), { events: 100 });
-});

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import zlib from 'node:zlib';
 import t from 'tap';
 import { BODY_VALUES } from '../../src/base/limits.ts';
-import { Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import {
@@ -172,83 +172,3 @@ t.test(
     t.match(await none.command('rejections', 'export'), { status: 0, stdout: '', stderr: /waiting/ });
   },
 );
-
-t.test('export picks by source; -o writes a file', async (t) => {
-  const box = await Daemon.start(t);
-  await box.post(event(percent));
-  await box.post(event({ ...percent, source: 'cam-4' }));
-  await box.post('{');
-  const count = async (...more: string[]) => (await exported(box, ...more)).length;
-  t.equal(await count('--source', 'cam-4'), 1);
-  t.equal(await count('--source', '127.0.0.1'), 1, 'by its address, if the source could not be read');
-  const file = path.join(temporaryFolder(t), 'refused.ndjson');
-  const { stderr } = await box.command('rejections', 'export', '-o', file);
-  t.match(stderr, `3 events of 3 requests written to ${file}`);
-  t.equal(fs.readFileSync(file, 'utf8').split('\n').length, 4);
-  const none = await box.command('rejections', 'export', '--source', 'cam-9');
-  t.match(none, { status: 0, stdout: '', stderr: 'No matching events' });
-});
-
-t.test('status says in one problem whose requests were rejected, and how many events are kept', async (t) => {
-  const box = await Daemon.start(t);
-  await box.post(events(12, percent));
-  await exported(box);
-  const { problems } = JSON.parse((await box.command('status', '--json')).stdout);
-  t.match(problems, [
-    {
-      code: 'refused',
-      level: 'warn',
-      message: /^cam-3 on .*: 1 request .* 12 rejected events /,
-      advice: /rejections export --source cam-3 .*courtd import/,
-    },
-  ]);
-  t.equal(problems.length, 1);
-});
-
-t.test('drop deletes rejected requests, and takes them off the list', async (t) => {
-  const box = await Daemon.start(t);
-  const drop = (...more: string[]) => box.command('rejections', 'drop', ...more);
-  const listed = async () => JSON.parse((await box.command('rejections', '--json')).stdout).length;
-  await box.post(event(percent));
-  t.equal((await exported(box)).length, 1);
-  const young = await drop('--older-than', '1h', '--json');
-  t.strictSame(JSON.parse(young.stdout), { rejections: 0 });
-  t.match(await drop('nobody'), { status: 1, stderr: /nobody/ });
-  t.equal(await listed(), 1);
-  t.match(await drop('--all'), { status: 0, stderr: /1 rejection/ });
-  t.equal(await listed(), 0);
-  const { request_id } = (await (await box.post('{')).json()) as { request_id: string };
-  await box.post(event(percent));
-  t.equal((await drop(request_id)).status, 0);
-  t.equal(await listed(), 1);
-  for (const wrong of [[], ['--all', '--older-than', '1h'], ['--all', request_id]])
-    t.equal((await drop(...wrong)).status, 2);
-  await box.stop();
-  t.match(await drop('--all'), { status: 1, stderr: /systemctl start courtd/ });
-  t.equal(await listed(), 1);
-});
-
-t.test('show has the body whole', async (t) => {
-  const box = await Daemon.start(t);
-  const body = JSON.stringify(events(300, percent));
-  const { request_id } = (await (await box.post(body)).json()) as { request_id: string };
-  await exported(box);
-  const shown = JSON.parse((await box.command('rejections', 'show', request_id, '--json')).stdout);
-  t.equal(shown.body, body);
-  await box.stop();
-  t.match(await box.command('rejections', 'show', request_id), { status: 0, stdout: body });
-  t.match(await box.command('rejections', 'show', 'nobody'), {
-    status: 1,
-    stderr: /There is no rejection "nobody"/,
-  });
-});
-
-t.test('an array in an array, and a number as the body, say what is wrong with them', async (t) => {
-  const box = await Daemon.start(t);
-  await box.post('[null,[]]');
-  await box.post('42');
-  const faults = (await exported(box)).map((line) => line.faults);
-  t.equal(faults.length, 3);
-  for (const one of faults)
-    t.match(one, [{ path: '', message: /must be (one event \(a JSON object|an object)/ }]);
-});

@@ -1,6 +1,4 @@
 import { hash } from 'node:crypto';
-import fs from 'node:fs';
-import path from 'node:path';
 import t, { type Test } from 'tap';
 import { reportOf } from '../../src/session/report/report.ts';
 import { Damage } from '../../src/store/read/damage.ts';
@@ -120,22 +118,6 @@ t.test('a player is whom any hit, position or identity names, and one is not "1 
   t.match(page(HOSTILE), '<span>1 player</span>');
 });
 
-t.test('players whose long names differ at the end only can be told apart', async (t) => {
-  const { db } = scratch(t);
-  const club = 'https://club.example/members/of/the/first/team/player-';
-  const hits = [1, 2].map((n) => event({ type: 'BALL_HIT', payload: { player_id: `${club}${n}` } }));
-  new Committer(db).append(...court(...hits));
-  const text = reportOf(db, sessionId(db, 'session-1'), 'pickleball', new Damage());
-  const headings = [...text.matchAll(/<h2 id="player-[^>]*>(.*?)<\/h2>/g)].map(([, name]) => name!);
-  t.strictSame(
-    headings.map((name) => [name.length, name.slice(-8)]),
-    [
-      [40, 'player-1'],
-      [40, 'player-2'],
-    ],
-  );
-});
-
 t.test('shots of badminton on another court are told, with the option that may be missing', async (t) => {
   const { db } = scratch(t);
   const committer = new Committer(db);
@@ -149,20 +131,6 @@ t.test('shots of badminton on another court are told, with the option that may b
   );
   t.notMatch(page('Net_shot', 'badminton'), '<dt>Court lines');
   t.notMatch(page('drive', 'pickleball'), '<dt>Court lines');
-});
-
-t.test('a ball is a shuttle where badminton is played', async (t) => {
-  const { db } = scratch(t);
-  const sent = ['BALL_HIT', 'BALL_SPEED', 'BALL_BOUNCE', 'BALL_BOUNCE'].map((type, i) =>
-    event({ type, eot: `2026-03-14T15:00:0${i}Z`, payload: { kmh: 50, x_ft: 1, y_ft: 1 } }),
-  );
-  new Committer(db).append(...court(...sent));
-  const page = (lines: 'badminton' | 'tennis') =>
-    reportOf(db, sessionId(db, 'session-1'), lines, new Damage());
-  const [badminton, tennis] = [page('badminton'), page('tennis')];
-  t.match(tennis, '<b>Ball speed</b>');
-  t.match(badminton, '<b>Shuttle speed</b>');
-  t.notMatch(badminton, /\bballs?\b/i);
 });
 
 t.test('every figure has a name, and a landing beyond the map is counted and not drawn', async (t) => {
@@ -201,31 +169,6 @@ t.test('a ball that bounces on after its landing makes no player, no share and n
   t.match(page, /<th scope="row">Ann<\/th>.*>1 of 1</, 'no percentage of fewer than 5');
   t.match(page, '<dt>Left out</dt><dd>2 further bounces after a landing.<');
 });
-
-t.test(
-  'from the command line: to a file, to standard output, and a sentence where there is no such session',
-  async (t) => {
-    const { folder, page } = stored(t);
-    const file = path.join(folder, 'report.html');
-    const report = (...args: string[]) => courtd(['report', ...args, '--data', folder]);
-    const [written, printed, none, wrong] = await Promise.all([
-      report(EMPTY, '-o', file),
-      report(EMPTY, '--court-lines', 'none'),
-      report('match-18'),
-      report(EMPTY, '--court-lines', 'squash'),
-    ]);
-    t.match(written, { status: 0, stdout: '', stderr: `Report written to ${file}.\n` });
-    const body = (html: string) => html.replace(/courtd [\d.]+ from/, '');
-    t.equal(body(fs.readFileSync(file, 'utf8')), body(page(EMPTY)));
-    t.match(printed, { status: 0, stderr: '', stdout: /^<!doctype html>[\s\S]*<\/html>\n$/ });
-    t.match(none, {
-      status: 1,
-      stdout: '',
-      stderr: 'There is no session "match-18": "courtd session list',
-    });
-    t.match(wrong, { status: 2, stderr: 'Allowed choices are pickleball, badminton, tennis, padel, none.' });
-  },
-);
 
 /** A session of two minutes in the night in which clocks go forward in Berlin: a hit each second, and its bounce. */
 function twoMinutes(t: Test): string {

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
-import { courtd, temporaryFolder } from '../harness/daemon.ts';
+import { temporaryFolder } from '../harness/daemon.ts';
 import { damagePages, leavesOf } from '../harness/damage.ts';
 import { events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
@@ -137,21 +137,4 @@ t.test('a database of which nothing can be read is reported, and the backup is r
   t.equal(status, 1);
   t.match(JSON.parse(stdout), { salvaged: { events: 0, unreadable_databases: 1 } });
   t.equal((await lines()).length, IN_BACKUP);
-});
-
-t.test('where the backup has everything, nothing is advised, and --salvage has nothing to do', async (t) => {
-  const { data, command } = stoppedBox(t, IN_BACKUP);
-  const backup = path.join(temporaryFolder(t), 'backup.db');
-  await command('backup', backup);
-  t.notMatch((await command('restore', backup)).stderr, /--salvage/);
-  const { stdout } = await command('restore', backup, '--salvage', '--json');
-  t.match(JSON.parse(stdout), { salvaged: { events: 0, accepted: 0, unreadable: 0 } });
-  const elsewhere = path.join(temporaryFolder(t), 'data');
-  const fresh = await courtd(['restore', backup, '--salvage', '--json', '--data', elsewhere]);
-  t.match(JSON.parse(fresh.stdout), { replaced_kept_as: null, salvaged: null });
-  t.strictSame(
-    fs.readdirSync(data).filter((name) => name.endsWith('-shm')),
-    [],
-    'nothing is left beside them',
-  );
 });

@@ -40,15 +40,6 @@ t.test('an address of another machine, or no address, ends the start with status
   await Promise.all(['192.0.2.1', 'nowhere.invalid'].map(check));
 });
 
-t.test('a second serve on one data directory is refused in a sentence, and the first goes on', async (t) => {
-  const daemon = await Daemon.start(t);
-  const { status, stdout, stderr } = await daemon.command('serve', '--host', '127.0.0.1', '--port', '0');
-  t.strictSame({ status, stdout }, { status: 1, stdout: '' });
-  t.match(stderr, /^courtd: Another "courtd serve" uses [^\n]*: stop it first[^\n]*\n$/);
-  t.equal((await daemon.post(event())).status, 202);
-  t.equal(await daemon.stop(), 0);
-});
-
 t.test('without a token it starts, warns, answers 401, and logs once when there is a token', async (t) => {
   const daemon = await Daemon.run(t, temporaryFolder(t), 'none');
   t.equal((await daemon.post(event())).status, 401);
@@ -69,42 +60,6 @@ t.test('without a token it starts, warns, answers 401, and logs once when there 
     1,
   );
 });
-
-t.test(
-  'every command works while the daemon runs, when it has stopped, and after it was killed',
-  async (t) => {
-    const first = await Daemon.start(t);
-    const sent = event({ session_id: 'kept' });
-    const check = async (daemon: Daemon, when: string) => {
-      const commands = [
-        ['session', 'list', '--json'],
-        ['session', 'show', 'kept', '--json'],
-        ['event', 'show', 'kept', sent.event_id, '--json'],
-        ['export', 'kept', '--format', 'ndjson'],
-        ['token', 'list', '--json'],
-      ];
-      const answers = await Promise.all(commands.map((command) => daemon.command(...command)));
-      for (const [i, { status, stderr }] of answers.entries()) {
-        const words = commands[i]?.[0] === 'export' ? /^1 event written; as_of seq \d, [^\n]+\n$/ : /^$/;
-        t.match({ status, stderr }, { status: 0, stderr: words }, `${commands[i]?.join(' ')} ${when}`);
-      }
-      const [list, show, one, exported] = answers.map(({ stdout }) => JSON.parse(stdout));
-      t.match([list[0], show, one[0]], [{ events: 1 }, { events: 1 }, { event: sent }], when);
-      t.strictSame(exported, sent, when);
-      t.equal((await daemon.command('token', 'rotate')).status, 0, `token rotate ${when}`);
-      t.equal((await daemon.command('token', 'revoke', '1')).status, 0, `token revoke ${when}`);
-      return (await daemon.command('token', 'rotate')).stdout.trim();
-    };
-    t.equal((await first.post(sent)).status, 202);
-    const token = await check(first, 'while it runs');
-    t.equal(await first.stop(), 0);
-    await check(first, 'when it has stopped');
-    const second = await Daemon.run(t, first.data, token);
-    t.strictSame(await (await second.post([sent, event()])).json(), { accepted: 1, duplicates: 1 });
-    t.equal(await second.stop('SIGKILL'), null);
-    await check(second, 'after it was killed');
-  },
-);
 
 t.test('programs that wait for "listening" find it in a log of errors only', async (t) => {
   const daemon = await Daemon.start(t, ['--log-level', 'error']);

@@ -2,32 +2,15 @@ import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import { makePair } from '../harness/certificates.ts';
-import { courtd, run, temporaryFolder } from '../harness/daemon.ts';
+import { cleanEnvironment, courtd, run, temporaryFolder } from '../harness/daemon.ts';
 
-import { started } from '../harness/npmStart.ts';
+import { COMMAND, started } from '../harness/npmStart.ts';
 
 const withCurl = { skip: (await run('curl', ['--version'])).status !== 0 && 'there is no curl here' };
 
 function tokenIn(curl: string): string {
   return /Bearer ([\w-]{43})'/.exec(curl)?.[1] ?? '';
 }
-
-t.test(
-  'npm start prints a curl command on a line of its own that posts one event, ready to paste',
-  withCurl,
-  async (t) => {
-    const data = path.join(temporaryFolder(t), 'data');
-    const { curl, lines, child, exited } = await started(t, data);
-    t.equal(lines.at(-1), '', 'an empty line follows');
-    const answers = [await run('/bin/sh', ['-c', curl]), await run('/bin/sh', ['-c', curl])];
-    t.match(answers, [
-      { status: 0, stdout: '{"accepted":1,"duplicates":0}', stderr: '' },
-      { status: 0, stdout: '{"accepted":0,"duplicates":1}', stderr: '' },
-    ]);
-    child.kill('SIGTERM');
-    t.strictSame(await exited, [0, null]);
-  },
-);
 
 t.test(
   'the command works with an IPv6 address, and with files whose names hold spaces',
@@ -81,3 +64,39 @@ t.test(
     child.kill('SIGKILL');
   },
 );
+
+function hostOf(lines: readonly string[]): string {
+  return JSON.parse(lines.find((line) => line.includes('"listening"')) ?? '{}').host;
+}
+
+t.test('it listens where it is told', async (t) => {
+  const { lines } = await started(t, path.join(temporaryFolder(t), 'data'), { COURTD_HOST: '0.0.0.0' });
+  t.equal(hostOf(lines), '0.0.0.0');
+});
+
+t.test('untold, it listens on this machine alone; a second one says so, and changes no token', async (t) => {
+  const data = path.join(temporaryFolder(t), 'data');
+  const { child, exited, lines } = await started(t, data);
+  t.equal(hostOf(lines), '127.0.0.1');
+  const tokens = await courtd(['token', 'list', '--json', '--data', data]);
+  const env = cleanEnvironment({ COURTD_DATA: data, COURTD_PORT: '0' });
+  const { status, stdout, stderr } = await run(...COMMAND, { env });
+  t.strictSame({ status, stdout }, { status: 1, stdout: '' });
+  t.match(stderr, /^courtd: Another "courtd serve" uses [^\n]+: stop it first [^\n]+\n$/);
+  t.strictSame(await courtd(['token', 'list', '--json', '--data', data]), tokens);
+  t.equal(JSON.parse(tokens.stdout).length, 1);
+  child.kill('SIGTERM');
+  t.strictSame(await exited, [0, null]);
+});
+
+t.test('npm start takes the flags of serve, and tells what is wrong with them', async (t) => {
+  const { status, stdout, stderr } = await run(COMMAND[0], [
+    ...COMMAND[1],
+    '--port',
+    'http',
+    '--data',
+    temporaryFolder(t),
+  ]);
+  t.strictSame({ status, stdout }, { status: 2, stdout: '' });
+  t.match(stderr, /--port/);
+});

@@ -5,7 +5,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { BIN, cleanEnvironment, courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
-import { FakeNotify } from '../harness/fakeNotify.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { RawClient, request } from '../harness/rawClient.ts';
 
@@ -77,33 +76,4 @@ t.test('a log reader that has stopped reading holds up neither events nor the en
   child.kill('SIGTERM');
   t.strictSame(await exited, [null, 'SIGKILL'], 'its last lines can never be written');
   t.equal((await courtd(['session', 'list', '--data', data])).status, 0);
-});
-
-t.test('a log on a full disk holds up neither events nor the end', async (t) => {
-  const data = temporaryFolder(t);
-  const token = (await courtd(['token', 'rotate', '--data', data])).stdout.trim();
-  const full = fs.openSync('/dev/full', 'w');
-  t.teardown(() => fs.closeSync(full));
-  const args = ['serve', '--data', data, '--host', '127.0.0.1', '--port', '0'];
-  const systemd = new FakeNotify(t);
-  const child = spawn(BIN, args, { env: cleanEnvironment(systemd.env), stdio: ['ignore', full, 'ignore'] });
-  const exited = once(child, 'exit');
-  t.teardown(() => child.kill('SIGKILL'));
-  await systemd.messages.find((message) => message.includes('READY=1'));
-  const { listening } = JSON.parse((await courtd(['status', '--json', '--data', data])).stdout).daemon;
-  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
-  const body = JSON.stringify(event());
-  const response = await fetch(`http://${listening}/v1/events`, { method: 'POST', headers, body });
-  t.equal(response.status, 202);
-  child.kill('SIGTERM');
-  t.strictSame(await exited, [0, null]);
-});
-
-t.test('a log whose reader has gone holds up neither events nor the end', async (t) => {
-  const daemon = await Daemon.start(t);
-  daemon.child.stdout.destroy();
-  t.equal((await daemon.post(event())).status, 202);
-  t.equal((await daemon.post('[')).status, 400);
-  daemon.child.kill('SIGTERM');
-  t.strictSame(await once(daemon.child, 'exit'), [0, null]);
 });

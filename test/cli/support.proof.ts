@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import { makePair } from '../harness/certificates.ts';
-import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
+import { Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
 
@@ -102,18 +102,3 @@ t.test(
     t.notMatch(stdout, daemon.token);
   },
 );
-
-t.test('without a journal it says so, without a database it fails and writes nothing', async (t) => {
-  const folder = temporaryFolder(t);
-  const file = path.join(folder, 'support.txt');
-  const data = path.join(folder, 'data');
-  t.match(await courtd(['support', '-o', file, '--data', data]), {
-    status: 1,
-    stderr: 'There is no courtd database',
-  });
-  t.strictSame(fs.readdirSync(folder), []);
-  await courtd(['token', 'rotate', '--data', data]);
-  const { status, stdout } = await new FakeSystemd(t).courtd(['support', '--data', data]);
-  t.equal(status, 0);
-  t.match(stdout, /== log ==\nThe journal cannot be read\.\n$/);
-});

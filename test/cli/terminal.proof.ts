@@ -25,28 +25,6 @@ function isTame(t: Test, text: string, what: string): void {
   t.match(text, /\\u202e/, what);
 }
 
-t.test('what people read never has what a terminal would obey, in a pipe neither', async (t) => {
-  const shown = [
-    ['event', 'show', NAME, 'e'],
-    ['session', 'list'],
-    ['session', 'show', NAME],
-  ];
-  for (const args of shown) isTame(t, (await daemon.command(...args)).stdout, visible(args.join(' ')));
-  t.match(
-    (await daemon.command('event', 'show', NAME, 'e')).stdout,
-    '{"note":"\\u009b31m \\u009d0;title\\u0007',
-  );
-  for (const args of [
-    ['event', 'show', NAME, 'none'],
-    ['export', `none ${NAME}`],
-    ['export', NAME, '--court', 'none'],
-    ['export', NAME, '-o', `/none/${NAME}`],
-    [`nonsense ${NAME}`],
-  ]) {
-    isTame(t, (await daemon.command(...args)).stderr, visible(args.join(' ')));
-  }
-});
-
 t.test(
   'data is as it was sent in a pipe, and tame on a terminal, where JSON is the same value',
   async (t) => {
@@ -76,10 +54,6 @@ t.test("the daemon's log has none of it either, and is the same JSON", async (t)
   await daemon.stop();
   isTame(t, text, 'the log');
   t.match(daemon.log.find(({ code }) => code === 'invalid_event')?.msg, JSON.stringify(UNSAFE).slice(1, 8));
-});
-
-t.test('on a terminal an export says how many events it wrote', async (t) => {
-  t.match((await onTerminal('export', NAME)).stdout, /1 event written; as_of seq \d+, \S+Z\.\r?\n$/);
 });
 
 const NARROW = `import fcntl, os, pty, struct, sys, termios

@@ -43,22 +43,6 @@ t.test('without TLS, SIGHUP changes nothing', async (t) => {
   t.equal((await daemon.post(event())).status, 202);
 });
 
-t.test('a certificate without a key, or a key without one, is wrong usage', async (t) => {
-  const check = async (args: string[], env: Record<string, string> = {}) => {
-    const data = path.join(folder, 'none');
-    const { status, stderr } = await courtd(['serve', '--data', data, ...args], env);
-    t.equal(status, 2);
-    t.match(stderr, /^courtd: --tls-cert and --tls-key [^\n]+\n/);
-    t.notOk(fs.existsSync(data));
-  };
-  await Promise.all([
-    check(['--tls-cert', 'a']),
-    check(['--tls-key', 'b']),
-    check([], { COURTD_TLS_CERT: 'a' }),
-    check([], { COURTD_TLS_CERT: '', COURTD_TLS_KEY: 'b' }),
-  ]);
-});
-
 t.test('with TLS', async (t) => {
   const [box, other, short] = [
     makePair(folder, 'box'),

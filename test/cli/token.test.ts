@@ -1,6 +1,5 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import t from 'tap';
 import { makePair } from '../harness/certificates.ts';
@@ -36,22 +35,6 @@ async function rows(data: string): Promise<Row[]> {
 function graceOf(older: Row | undefined, newest: Row | undefined): number {
   return (Date.parse(older?.expires_at ?? '') - Date.parse(newest?.created_at ?? '')) / 1000;
 }
-
-t.test(
-  'rotate prints the new token alone on standard output: 32 random bytes as base64url; a new database is told',
-  async (t) => {
-    const data = path.join(temporaryFolder(t), 'made', 'here');
-    const made = await courtd(['token', 'rotate', '--data', data]);
-    t.equal(made.status, 0);
-    t.match(made.stdout, /^[A-Za-z0-9_-]{43}\n$/);
-    t.equal(Buffer.from(made.stdout.trim(), 'base64url').length, 32);
-    t.notMatch(made.stderr, made.stdout.trim());
-    t.match(made.stderr, ` There was no database in ${data}: a new, empty one was made.\n`);
-    const next = await courtd(['token', 'rotate', '--data', data]);
-    t.not(next.stdout, made.stdout);
-    t.notMatch(next.stderr, 'There was no database');
-  },
-);
 
 t.test(
   'a start takes the first token from COURTD_TOKEN_FILE, once, and fails without a token in it',
@@ -111,18 +94,6 @@ t.test('the grace is 0 or a whole number with s, m, h or d, and 24h unless it is
   await Promise.all(forms.map(check));
 });
 
-t.test('another grace is wrong usage, and no token is made', async (t) => {
-  const data = path.join(temporaryFolder(t), 'none');
-  const forms = ['', '24', '-1s', '1.5h', '1w', 'h', '1H', ' 1h', '1000001d', '9999999999999999s'];
-  const check = async (form: string) => {
-    const { status, stdout, stderr } = await courtd(['token', 'rotate', '--data', data, `--grace=${form}`]);
-    t.strictSame({ status, stdout }, { status: 2, stdout: '' }, form);
-    t.match(stderr, /Give /, form);
-  };
-  await Promise.all(forms.map(check));
-  t.notOk(fs.existsSync(data));
-});
-
 t.test('a rotation never lengthens an earlier grace, but can shorten it', async (t) => {
   const data = temporaryFolder(t);
   await rotate(data);
@@ -138,38 +109,6 @@ t.test('a rotation never lengthens an earlier grace, but can shorten it', async 
     shortened.slice(0, 3).map((row) => graceOf(row, shortened[3])),
     [60, 60, 60],
   );
-});
-
-t.test('list shows each token with its state and times, as columns and as JSON', async (t) => {
-  const data = temporaryFolder(t);
-  await rotate(data);
-  await rotate(data, '--grace', '0');
-  await rotate(data);
-  await rotate(data);
-  await courtd(['token', 'revoke', '3', '--data', data]);
-  const list = await rows(data);
-  t.strictSame(
-    list.map(({ id, state }) => [id, state]),
-    [
-      [1, 'expired'],
-      [2, 'retiring'],
-      [3, 'revoked'],
-      [4, 'active'],
-    ],
-  );
-  t.equal(list.at(-1)?.expires_at, null, 'the newest never expires');
-  const names = ['id', 'state', 'created_at', 'expires_at', 'last_used_at', 'last_used_from'];
-  for (const row of list) t.strictSame(Object.keys(row), names);
-  const { stdout, stderr } = await courtd(['token', 'list', '--data', data]);
-  const lines = stdout.trimEnd().split('\n');
-  t.equal(stderr, '');
-  t.strictSame(lines[0]?.split(/ +/), names);
-  lines.slice(1).forEach((line, i) => {
-    t.strictSame(
-      line.trim().split(/ +/),
-      Object.values(list[i] ?? {}).map((value) => String(value ?? '-')),
-    );
-  });
 });
 
 t.test(
@@ -192,40 +131,6 @@ t.test(
   },
 );
 
-t.test('a revoked token stays revoked from its first revocation on, whatever is rotated later', async (t) => {
-  const data = temporaryFolder(t);
-  await rotate(data);
-  await courtd(['token', 'revoke', '1', '--data', data]);
-  const [first] = await rows(data);
-  t.equal((await courtd(['token', 'revoke', '1', '--data', data])).status, 0);
-  await rotate(data, '--grace', '7d');
-  t.strictSame((await rows(data))[0], first);
-});
-
-t.test('a revocation leaves the history of a token that has ended as it is, and says so', async (t) => {
-  const data = temporaryFolder(t);
-  await rotate(data);
-  await rotate(data, '--grace', '0');
-  const [expired] = await rows(data);
-  const again = await courtd(['token', 'revoke', '1', '--data', data]);
-  t.match(again, {
-    status: 0,
-    stdout: '',
-    stderr: `Token 1 had already expired, at ${expired?.expires_at}: `,
-  });
-  t.strictSame((await rows(data))[0], expired);
-  t.match(await courtd(['token', 'revoke', '2', '--data', data]), {
-    status: 0,
-    stderr: /^Token 2 is revoked: /,
-  });
-  const [, revoked] = await rows(data);
-  t.match(await courtd(['token', 'revoke', '2', '--data', data]), {
-    status: 0,
-    stderr: `Token 2 had already been revoked, at ${revoked?.expires_at}: `,
-  });
-  t.strictSame((await rows(data))[1], revoked);
-});
-
 t.test('the last use of a token is written with a commit: when, and from which address', async (t) => {
   const daemon = await Daemon.start(t);
   t.equal((await daemon.post('{}')).status, 400);
@@ -237,35 +142,6 @@ t.test('the last use of a token is written with a commit: when, and from which a
   t.ok(at >= before && at <= Date.now(), used?.last_used_at ?? 'null');
   t.equal(used?.last_used_from, '127.0.0.1');
 });
-
-t.test(
-  'rotate says where cameras may use the token: where courtd listens, also while it is down',
-  async (t) => {
-    const said = async (data: string, env: Record<string, string> = {}) =>
-      (await courtd(['token', 'rotate', '--data', data], env)).stderr.split('\n').slice(1, -1);
-    const own = Object.values(os.networkInterfaces())
-      .flatMap((addresses = []) => addresses)
-      .filter(({ internal, family }) => !internal && family === 'IPv4')
-      .map(({ address }) => address);
-    const one = await Daemon.start(t);
-    t.strictSame(await said(one.data), [
-      'Cameras send to:',
-      `  http://127.0.0.1:${one.port} (this machine only)`,
-    ]);
-    // On all of its addresses; without a network there is the loopback alone.
-    const all = await Daemon.start(t, ['--host', '0.0.0.0']);
-    const urls = own.map((address) => `  http://${address}:${all.port}`);
-    if (own.length === 0) urls.push(`  http://127.0.0.1:${all.port} (this machine only)`);
-    t.strictSame(await said(all.data), ['Cameras send to:', ...urls]);
-    t.strictSame(await said(temporaryFolder(t), { COURTD_HOST: '10.0.7.2', COURTD_PORT: '4001' }), [
-      'Cameras send to:',
-      '  http://10.0.7.2:4001',
-    ]);
-    t.match(await said(temporaryFolder(t), { COURTD_PORT: '0' }), [
-      /"courtd status.*" says when courtd runs/,
-    ]);
-  },
-);
 
 t.test(
   'with TLS rotate says https, and the fingerprint by which a camera may know the certificate',

@@ -258,38 +258,6 @@ for (const sample of SAMPLES) {
       t.strictSame([...box.stored.values()], good);
     });
 
-    t.test('drops and reports the event that a 400 names, and sends the others', async (t) => {
-      const body = {
-        status: 400,
-        code: 'invalid_event',
-        retryable: false,
-        invalid: [{ index: 1, issues: [] }],
-      };
-      const box = await FaultyServer.start(t, [
-        { name: '', bytes: answer(400, JSON.stringify(body), PROBLEM) },
-      ]);
-      const [first, second, third] = request();
-      const sent = await send(sample, temporaryFolder(t), box.port, 'x', [[first, second, third]]);
-      t.match(sent, { status: 0, stored: 1, waits: [], stderr: /invalid_event/ });
-      t.strictSame([...box.stored.values()], [first, third]);
-    });
-
-    t.test('sends a batch in halves after a 413 from anybody, and a 400 that names no event', async (t) => {
-      const unnamed = problem(400, 'invalid_json', false);
-      for (const bytes of [
-        unnamed,
-        problem(413, 'body_too_large', false),
-        answer(413, '<p>too large</p>', HTML),
-      ]) {
-        const box = await FaultyServer.start(t, [{ name: '', bytes }]);
-        const batch = request();
-        const sent = await send(sample, temporaryFolder(t), box.port, 'x', [batch]);
-        t.match(sent, { status: 0, stored: 1, waits: [] }, sent.stderr);
-        t.strictSame([...box.stored.values()], batch);
-        t.equal(box.bodies.length, 3);
-      }
-    });
-
     t.test('sends signs of life while it has no events', async (t) => {
       const end = { name: 'enough', bytes: problem(404, 'not_found', false) };
       const box = await FaultyServer.start(t, [undefined, undefined, undefined, end]);

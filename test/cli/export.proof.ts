@@ -62,20 +62,6 @@ function shell(script: string, ...args: string[]) {
   return run('/bin/sh', ['-c', script, BIN, ...command, ...args]);
 }
 
-t.test(
-  '-o holds what standard output would, tells people how much, and leaves nothing beside it',
-  async (t) => {
-    const folder = temporaryFolder(t);
-    const file = path.join(folder, 'out.ndjson');
-    const { status, stdout, stderr } = await run(BIN, [...command, '-o', file]);
-    t.strictSame({ status, stdout }, { status: 0, stdout: '' });
-    t.match(stderr, `${EVENTS} events written to ${file}; as_of seq `);
-    t.equal(whole.stdout.split('\n').length, EVENTS + 1);
-    t.ok(fs.readFileSync(file, 'utf8') === whole.stdout);
-    t.strictSame(fs.readdirSync(folder), ['out.ndjson']);
-  },
-);
-
 t.test('an existing file stays as it is until the new one is complete', async (t) => {
   const { file, read, seen, status, stderr } = await whileWriting(
     t,
@@ -115,24 +101,6 @@ t.test('a failure is told in a sentence that names the file, and leaves no parti
   t.strictSame(fs.readdirSync(folder), ['out.ndjson']);
 });
 
-t.test('a place where no file can be is told in a sentence that names it', async (t) => {
-  const { folder, file } = folderWith(t);
-  const places: [place: string, sentence: RegExp][] = [
-    [folder, /a directory: name a file in it/],
-    [path.join(folder, 'new/'), /a directory: name a file in it/],
-    [path.join(folder, 'none', 'out.csv'), /no such file or directory/],
-    [path.join(file, 'out.csv'), /not a directory/],
-    [path.join(folder, 'x'.repeat(250)), /name too long/],
-  ];
-  for (const [place, sentence] of places) {
-    const { status, stderr } = await run(BIN, [...command, '-o', place]);
-    t.equal(status, 1);
-    t.match(stderr, sentence);
-    t.ok(stderr.includes(place) && /^courtd: [^\n]+\n$/.test(stderr), stderr);
-  }
-  t.strictSame(fs.readdirSync(folder), ['out.ndjson']);
-});
-
 t.test('a link stays one: what it leads to is replaced', async (t) => {
   const { folder, file, read } = folderWith(t);
   const link = path.join(folder, 'link');
@@ -141,28 +109,6 @@ t.test('a link stays one: what it leads to is replaced', async (t) => {
   t.ok(read() === whole.stdout);
   t.equal(fs.readlinkSync(link), 'out.ndjson');
   t.strictSame(fs.readdirSync(folder), ['link', path.basename(file)]);
-});
-
-t.test('a link that comes in the place of the file meanwhile is not followed', (t) => {
-  const { file } = folderWith(t);
-  const precious = path.join(temporaryFolder(t), 'precious');
-  fs.writeFileSync(precious, OLD);
-  const { statSync } = fs;
-  t.teardown(() => Object.assign(fs, { statSync }));
-  // The next look after the one at the name itself.
-  const swapped = (...args: Parameters<typeof statSync>) => {
-    const stat = statSync(...args);
-    fs.rmSync(file);
-    fs.symlinkSync(precious, file);
-    return stat;
-  };
-  Object.assign(fs, { statSync: swapped });
-  const sink = fileSink(file);
-  Object.assign(fs, { statSync });
-  sink.commit();
-  t.equal(fs.readFileSync(precious, 'utf8'), OLD);
-  t.ok(fs.lstatSync(file).isFile());
-  t.end();
 });
 
 t.test('a link or a file that lies where it is written aside is not written to', async (t) => {
@@ -208,13 +154,4 @@ t.test('a reader that goes away (| head) ends it with status 0 and without a wor
     t.equal(stderr, 'status 0\n', format);
     t.equal(stdout.split('\n').length, 2, format);
   }
-});
-
-t.test('a full disk is told in a sentence, for a file and for standard output', async (t) => {
-  const toFile = await shell('exec "$0" "$@" -o /dev/full');
-  t.equal(toFile.status, 1);
-  t.match(toFile.stderr, /^courtd: Cannot write to \/dev\/full: no space left on device\.[^\n]*\n$/);
-  const toStdout = await shell('exec "$0" "$@" > /dev/full');
-  t.equal(toStdout.status, 1);
-  t.match(toStdout.stderr, /^courtd: Cannot write to standard output: no space left on device\.[^\n]*\n$/);
 });
