@@ -29,7 +29,7 @@ t.test(
     t.strictSame({ status, stderr }, { status: 0, stderr: '' });
     const timedSummary = summaryOf(stdout);
     t.match(timedSummary, { refused: 0, waiting: 0, session: /^sim-1-\d{8}T\d{6}Z-court-1$/ }, stdout);
-    t.ok(Number(timedSummary.stored) > 20);
+    t.ok(timedSummary.stored! > 0, `${timedSummary.stored} stored`);
     endless.kill('SIGTERM');
     t.strictSame(await exited, [0, null]);
     const endlessSummary = summaryOf(await said);
