@@ -5,7 +5,9 @@ import path from 'node:path';
 import type { DataDirectory } from '../src/base/dataDirectory.ts';
 import { TOKEN_GRACE_S } from '../src/base/limits.ts';
 import { becomeOwner } from '../src/base/owner.ts';
+import { shellWord } from '../src/base/visibleText.ts';
 import { loadVerbs, makeProgram, runProgram } from '../src/cli/program.ts';
+import { say } from '../src/cli/terminal/output.ts';
 import type { ServeOptions } from '../src/cli/verbs/daemon.ts';
 import { serve } from '../src/cli/verbs/runDaemon.ts';
 import { lockDirectory } from '../src/store/directory/directoryLock.ts';
@@ -41,13 +43,8 @@ async function start(options: ServeOptions): Promise<void> {
   const host = ANY[options.host] ?? options.host;
   const address = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
   const curl =
-    options.tlsCert === undefined ? 'curl -sS http' : `curl -sS --cacert ${quoted(options.tlsCert)} https`;
-  process.stdout.write(`\n${curl}://${address}/v1/events ${headers} -d ${quoted(event)}\n\n`);
-}
-
-/** @returns the text as one word of a shell command. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
+    options.tlsCert === undefined ? 'curl -sS http' : `curl -sS --cacert ${shellWord(options.tlsCert)} https`;
+  process.stdout.write(`\n${curl}://${address}/v1/events ${headers} -d ${shellWord(event)}\n\n`);
 }
 
 /** Creates the database where there is none. @returns a valid token. @throws {OperatorError} if a daemon already runs. */
@@ -62,6 +59,7 @@ function prepare(data: DataDirectory): string {
       if (token !== undefined && isValid(token, Date.now())) return known;
       // It has expired, is revoked, belongs to another database, or does not exist yet.
       const made = rotateToken(db, TOKEN_GRACE_S, Date.now());
+      if (made.older > 0) say('courtd: a new token was made. The older ones stop working within a day.');
       fs.rmSync(file, { force: true });
       fs.writeFileSync(file, `${made.token}\n`, { mode: 0o600, flag: 'wx' });
       return made.token;

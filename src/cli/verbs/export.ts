@@ -4,10 +4,10 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { DICTIONARY, dictionaryEntries } from '../../session/export/columns.ts';
 import { BINARY_FORMATS, FORMATS } from '../../session/export/eventWriter.ts';
 import { exportMany } from '../../session/export/exportMany.ts';
-import { type ExportOptions, writeSession } from '../../session/export/writeSession.ts';
+import { type ExportOptions, withExportedDatabase, writeSession } from '../../session/export/writeSession.ts';
 import { withDatabase } from '../../store/open/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
-import { summarizeSession } from '../../store/read/sessions.ts';
+import { sessionId, summarizeSession } from '../../store/read/sessions.ts';
 import { ofType, output } from '../options/optionParsers.ts';
 import { parseDay, parseTime, TIMES_HELP } from '../options/times.ts';
 import { type JsonOption, printJson, printTable, progress, say, stdoutSink } from '../terminal/output.ts';
@@ -87,7 +87,10 @@ async function exportSession(name: string, { output, ...options }: CommandOption
     );
   const damage = new Damage();
   const open = output === undefined ? stdoutSink : () => fileSink(output);
-  const events = await writeSession(name, options, damage, { file: output, open }, progress);
+  const events = await withExportedDatabase(options, (db) => {
+    const one = { session: sessionId(db, name), name };
+    return writeSession(db, one, options, damage, { file: output, open }, progress);
+  });
   damage.assertNone();
   if (events !== 0) return;
   // A court is easily misspelt, and a time given in the wrong time zone.

@@ -64,7 +64,10 @@ async function prune(options: PruneOptions): Promise<void> {
   const only = { ...(type !== undefined && { type }), ...(session !== undefined && { session }) };
   const { settings } = serviceOf(data);
   const { which, found } = await withDatabase(options, async (db) => {
-    const which = { beforeMs, nowMs, ...only, ...holdIn(data, db, settings) };
+    // What the daemon will keep, as far as its settings can be read.
+    const readLag = (upTo: ShippedOf) => readShipLag(db, upTo);
+    const [ship, copy] = [viewShip(data, readLag, settings), viewCopy(data.path, readLag, settings)];
+    const which = { beforeMs, nowMs, ...only, ...holdOf(ship, copy, settings) };
     if (!dryRun && !options.yes) await confirm(db, which);
     return { which, found: dryRun ? await findExpired(data, db, which) : undefined };
   });
@@ -123,10 +126,4 @@ async function confirm(db: Database, which: PruneSelection): Promise<void> {
   if (2 * events <= of) return;
   const what = `${events} of ${of} events, more than half, would be deleted`;
   await confirmed(what, 'Delete them?', 'nothing was deleted');
-}
-
-/** What the daemon will keep, as far as its settings can be read. */
-function holdIn(data: DataDirectory, db: Database, env: NodeJS.ProcessEnv): Pick<PruneSelection, 'hold'> {
-  const readLag = (upTo: ShippedOf) => readShipLag(db, upTo);
-  return holdOf(viewShip(data, readLag, env), viewCopy(data.path, readLag, env), env);
 }

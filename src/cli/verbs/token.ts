@@ -96,7 +96,7 @@ async function revoke(id: number, options: DataOption): Promise<void> {
   const state = tokenState(before, now);
   say(
     state === 'expired' || state === 'revoked'
-      ? `Token ${id} is ${state} since ${isoTime(tokenEndMs(before))}: nothing changed.`
+      ? `Token ${id} ${state === 'expired' ? 'expired' : 'was revoked'} at ${isoTime(tokenEndMs(before))}: nothing changed.`
       : `Token ${id} is revoked: requests with it are answered 401 from now on.`,
   );
   if (left === 0)

@@ -1,7 +1,6 @@
 import { Bins } from '../../base/bins.ts';
-import { Grid } from './grid.ts';
-import { LandingMap } from './landings.ts';
 import { NamedTallies } from './namedTallies.ts';
+import { Grid, LandingMap } from './places.ts';
 
 /** At most this many players and shot types of each are kept apart: no sport has as many, but a camera may send any text. */
 export const PLAYERS_MAX = 16;

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import type { Database } from 'better-sqlite3';
 import { fileSink } from '../../base/fileSink.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { operatorErrors } from '../../base/sink.ts';
@@ -34,20 +35,24 @@ export async function exportMany(options: ManyOptions, teller: ExportTeller): Pr
   const damage = new Damage();
   const begunMs = Date.now();
   let [sessions, events] = [0, 0];
+  const exportOne = async (db: Database, name: string) => {
+    // A prune may have deleted it since it was found.
+    const session = findSession(db, name);
+    const day = session === undefined ? undefined : dayOf(db, session, options);
+    if (session === undefined || day === undefined) return;
+    const folder = path.join(output, `day=${day}`);
+    const file = path.join(folder, `${fileNameOf(name)}.${format}`);
+    const open = () => {
+      for (const place of [output, folder])
+        operatorErrors(place, () => fs.existsSync(place) || fs.mkdirSync(place));
+      return fileSink(file);
+    };
+    events += await writeSession(db, { session, name }, options, damage, { file, open }, teller);
+    sessions++;
+  };
   for (const name of await namesOf(options, damage)) {
     try {
-      const day = await dayOf(name, options);
-      if (day === undefined) continue;
-      const folder = path.join(output, `day=${day}`);
-      const file = path.join(folder, `${fileNameOf(name)}.${format}`);
-      const open = () => {
-        for (const place of [output, folder])
-          if (!operatorErrors(place, () => fs.existsSync(place)))
-            operatorErrors(place, () => fs.mkdirSync(place));
-        return fileSink(file);
-      };
-      events += (await writeSession(name, options, damage, { file, mayBeGone: true, open }, teller)) ?? 0;
-      sessions++;
+      await withExportedDatabase(options, (db) => exportOne(db, name));
     } catch (error) {
       const isRead =
         error instanceof OperatorError && ['damaged', 'fatal'].includes(failureKind(error.cause));
@@ -79,22 +84,17 @@ function namesOf(options: ManyOptions, damage: Damage): Promise<string[]> {
  * Reads the whole session: there is no index of times of receipt, and after a jump of the clock they are in any order.
  * @returns the UTC day on which its first event was received; undefined if none was received in the time that is exported.
  */
-function dayOf(name: string, options: ManyOptions): Promise<string | undefined> {
-  const { since, until } = options;
-  return withExportedDatabase(options, (db) => {
-    const id = findSession(db, name);
-    if (id === undefined) return undefined;
-    let isChosen = false;
-    let first = { seq: Number.POSITIVE_INFINITY, receivedMs: 0 };
-    for (const { events } of readSession(db, id, { damage: new Damage() })) {
-      for (const event of events) {
-        if (event.seq < first.seq) first = event;
-        const ns = BigInt(event.receivedMs) * NS_PER_MS;
-        isChosen ||= ns >= since && (until === undefined || ns < until);
-      }
+function dayOf(db: Database, session: number, { since, until }: ManyOptions): string | undefined {
+  let isChosen = false;
+  let first = { seq: Number.POSITIVE_INFINITY, receivedMs: 0 };
+  for (const { events } of readSession(db, session, { damage: new Damage() })) {
+    for (const event of events) {
+      if (event.seq < first.seq) first = event;
+      const ns = BigInt(event.receivedMs) * NS_PER_MS;
+      isChosen ||= ns >= since && (until === undefined || ns < until);
     }
-    return isChosen ? isoTime(first.receivedMs).slice(0, 10) : undefined;
-  });
+  }
+  return isChosen ? isoTime(first.receivedMs).slice(0, 10) : undefined;
 }
 
 /** @throws {OperatorError} if there is no directory, and none may be created: only one that ends in / may. */

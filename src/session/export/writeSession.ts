@@ -5,7 +5,6 @@ import { counted, isoTime } from '../../base/units.ts';
 import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
 import type { Damage } from '../../store/read/damage.ts';
 import { type AsOf, type EventFilter, readSession } from '../../store/read/sessionReader.ts';
-import { findSession, sessionId } from '../../store/read/sessions.ts';
 import type { Format } from './eventWriter.ts';
 import { openWriter } from './openWriter.ts';
 
@@ -29,48 +28,44 @@ export interface ExportTeller {
 
 /** The target of an export. */
 interface Destination {
-  /** Its name; absent: standard output. */
-  readonly file?: string | undefined;
-  /** Whether a prune may have deleted the session since it was found: then nothing is opened. */
-  readonly mayBeGone?: true;
+  /** Its name; undefined: standard output. */
+  readonly file: string | undefined;
   open(): Sink;
 }
 
 /**
  * Writes the events of one session that pass the filters and are not damaged, and prints how many there were.
+ * @param one `session` is its id, `name` its session_id.
  * @param damage takes the damaged ones.
- * @returns how many were written; undefined if the session is gone.
- * @throws {OperatorError} if there is no such session, it cannot be read, or the output cannot be written.
+ * @returns how many were written.
+ * @throws {OperatorError} if the output cannot be written.
  */
 export async function writeSession(
-  name: string,
+  db: Database,
+  { session, name }: { readonly session: number; readonly name: string },
   options: ExportOptions,
   damage: Damage,
-  { file, mayBeGone, open }: Destination,
+  { file, open }: Destination,
   teller: ExportTeller,
-): Promise<number | undefined> {
-  return withExportedDatabase(options, async (db) => {
-    const session = mayBeGone ? findSession(db, name) : sessionId(db, name);
-    if (session === undefined) return undefined;
-    const sink = open();
-    const writer = await openWriter(name, options.format, sink);
-    let [read, written] = [0, 0];
-    let asOf: AsOf = { seq: 0, ms: 0 };
-    const onBegin = (begun: AsOf) => {
-      asOf = begun;
-    };
-    for (const { events, scanned } of readSession(db, session, { ...filterOf(options), damage, onBegin })) {
-      if (events.length > 0) await writer.write(events);
-      read += scanned;
-      written += events.length;
-      teller.show(() => `${read} events read, ${written} written`);
-    }
-    await writer.end(asOf);
-    sink.commit();
-    const wrote = writer.wrote?.(written) ?? counted(written, 'event');
-    teller.say(writtenSentence(wrote, asOf, sink, file));
-    return written;
-  });
+): Promise<number> {
+  const sink = open();
+  const writer = await openWriter(name, options.format, sink);
+  let [read, written] = [0, 0];
+  let asOf: AsOf = { seq: 0, ms: 0 };
+  const onBegin = (begun: AsOf) => {
+    asOf = begun;
+  };
+  for (const { events, scanned } of readSession(db, session, { ...filterOf(options), damage, onBegin })) {
+    if (events.length > 0) await writer.write(events);
+    read += scanned;
+    written += events.length;
+    teller.show(() => `${read} events read, ${written} written`);
+  }
+  await writer.end(asOf);
+  sink.commit();
+  const wrote = writer.wrote?.(written) ?? counted(written, 'event');
+  teller.say(writtenSentence(wrote, asOf, sink, file));
+  return written;
 }
 
 /** @param file its name; absent: standard output. @returns what was written, the file, and the last seq that was read. */

@@ -1,13 +1,16 @@
 import { count, type Html, html, number } from '../../base/html.ts';
-import { type CourtFrame, isInside, linesOf } from '../analysis/courtFrame.ts';
-import { type Grid, SQUARE_FT } from '../analysis/grid.ts';
 import {
+  type CourtFrame,
+  type Grid,
+  isInside,
   type Landing,
   type LandingMap,
   type LineCall,
+  linesOf,
   POINTS_DRAWN,
+  SQUARE_FT,
   VERDICTS,
-} from '../analysis/landings.ts';
+} from '../analysis/places.ts';
 import { Drawing, figure, linear, mark, type SvgAttributes } from './svg.ts';
 
 /** In pixels: of the small maps of a shot type and the larger ones of a player; the page scales them. */

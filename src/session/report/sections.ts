@@ -2,8 +2,8 @@ import { clock, count, type Html, html, number, shortName, table } from '../../b
 import { span } from '../../base/units.ts';
 import { COURTS } from '../../protocol/courtLines.ts';
 import type { SessionLine } from '../../store/read/sessions.ts';
-import { POINTS_DRAWN } from '../analysis/landings.ts';
 import type { NamedTallies } from '../analysis/namedTallies.ts';
+import { POINTS_DRAWN } from '../analysis/places.ts';
 import { OTHER_PLAYERS } from '../analysis/players.ts';
 import { FLIGHT_MS } from '../analysis/rallies.ts';
 import { type SessionTally, SPEED_MAX_KMH } from '../analysis/sessionTally.ts';
