@@ -26,7 +26,7 @@ const AT_ONCE = 5;
 /** What passes before the next thing begins. */
 const PASSING_MS = [1, 5, 30, 300, 2000] as const;
 /** So few that their keys move to the file in every history. */
-const FEW_KEYS: KeyLimits = { calm: 10, urgent: 16, most: 1_000, step: 6 };
+const FEW_KEYS: KeyLimits = { move: 10, most: 1_000, step: 6 };
 /** So many things count as under way, though they have ended: the effect of a fault or of a clock is still to come. */
 const RECENT = 2;
 

@@ -17,12 +17,12 @@ import { type Recording, type RecordingOptions, record } from './recording.ts';
  * with what was in flight landed whole, not at all, or torn. After each, the file system is mounted, courtd starts,
  * and everything that was acknowledged by then must be stored, once; pruned events may be. Exit status 1 otherwise.
  *
- * The second run is on a store that is about to move its keys (src/store/write/keys.ts): almost KeyLimits.urgent events are there
+ * The second run is on a store that is about to move its keys (src/store/write/keys.ts): almost KeyLimits.move events are there
  * before it, so each of its cuts takes ten times as long, and there are fewer of them.
  */
 
 const IN_PLAY: RecordingOptions = { requests: 800, before: 0, mebibytes: 128 };
-const FLUSHING: RecordingOptions = { requests: 400, before: KEY_LIMITS.urgent - 1000, mebibytes: 512 };
+const FLUSHING: RecordingOptions = { requests: 400, before: KEY_LIMITS.move - 1000, mebibytes: 512 };
 /** After one cut of so many it is the program itself that starts, and otherwise its store. */
 const DAEMON_EVERY = 10;
 const FAULTS_TOLD = 10;

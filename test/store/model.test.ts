@@ -20,7 +20,7 @@ import { countsAreRight } from '../harness/storedReader.ts';
 
 const IDS = ['a', 'b', 'c', 'd', 'e'];
 /** A step of a move leaves some of them. */
-const KEYS = { calm: 5, urgent: 10, most: 1_000, step: 4 };
+const KEYS = { move: 5, most: 1_000, step: 4 };
 /** Two differ above 32 bits only; one is a time in milliseconds. */
 const REVISIONS = [0, 2 ** 32, 1_773_500_966_535, REVISION_MAX];
 /** Names that only one or two events have, so that they come and go; and eots in another order than that of their places. */

@@ -157,7 +157,7 @@ export async function salvage(
     append(events);
     appender.committed();
     salvaged.events += events.length;
-    while (appender.keys.isMoveDue(false)) appender.keys.moveStep();
+    while (appender.keys.isMoveDue) appender.keys.moveStep();
     told(salvaged.events);
     // Signals are handled between two turns of the event loop.
     await setImmediate();

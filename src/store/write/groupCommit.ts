@@ -20,8 +20,6 @@ export const DAMAGE_LOG_MS = 60_000;
 const EVENT_CHARS = 1_024;
 /** Cameras that play send several times a second. */
 const SERVING_MS = 1_000;
-/** Without a request for so long, work that can wait has its turn. */
-const CALM_MS = 20;
 
 /** What the daemon logs about the health of the store. */
 export interface GroupCommitEvents extends DiskFullEvents {
@@ -77,8 +75,6 @@ export class GroupCommit {
   #isBackingOff = false;
   #isFailed = false;
   #isClosed = false;
-  #isMaintenanceDue = false;
-  #calmTimer: NodeJS.Timeout | undefined;
   #reportDamageFrom = 0;
   #committedAt = Number.NEGATIVE_INFINITY;
   readonly #holds = new Set<Unavailability>();
@@ -112,8 +108,7 @@ export class GroupCommit {
       if (reason !== undefined) return reject(unavailable(reason));
       if (this.#appender.keys.count >= this.#appender.keys.limits.most) {
         // No commit will follow, and a move only continues after one.
-        this.#isMaintenanceDue = true;
-        if (!this.#isBackingOff) this.#schedule();
+        this.maintain();
         return reject(unavailable('behind'));
       }
       if (this.full.isRefusing) return reject(unavailable('full'));
@@ -205,8 +200,7 @@ export class GroupCommit {
 
   /** Runs the maintenance that is due, without waiting for a request. */
   maintain(): void {
-    this.#isMaintenanceDue ||= this.#maintenance.isDue(this.#isCalm);
-    if (this.#isMaintenanceDue && !this.#isBackingOff) this.#schedule();
+    if (this.#maintenance.isDue && !this.#isBackingOff) this.#schedule();
   }
 
   /** @returns once all requests that are queued now have been answered. */
@@ -243,25 +237,12 @@ export class GroupCommit {
   #turn(): void {
     this.#isScheduled = false;
     // Before the commit, not after it: by now the answers of the previous group have left.
-    if (!this.#isClosed && (this.#isMaintenanceDue || this.#isCalm)) this.#maintenance.step(this.#isCalm);
+    if (!this.#isClosed) this.#maintenance.step();
     if (this.#isFailed) return;
     const group = this.#takeGroup();
     if (group.length > 0) this.#commit(group);
     if (this.#isBackingOff || this.#isFailed) return;
-    this.#isMaintenanceDue = !this.#isClosed && this.#maintenance.isDue(this.#isCalm);
-    if (this.#queue.length > 0 || this.#isMaintenanceDue) this.#schedule();
-    else if (!this.#isClosed && this.#maintenance.isDue(true)) this.#maintainWhenCalm();
-  }
-
-  get #isCalm(): boolean {
-    return this.#queue.length === 0 && performance.now() - this.#committedAt >= CALM_MS;
-  }
-
-  #maintainWhenCalm(): void {
-    this.#calmTimer ??= setTimeout(() => {
-      this.#calmTimer = undefined;
-      if (!this.#isBackingOff) this.#schedule();
-    }, CALM_MS).unref();
+    if (this.#queue.length > 0 || (!this.#isClosed && this.#maintenance.isDue)) this.#schedule();
   }
 
   #takeGroup(): QueuedRequest[] {

@@ -12,21 +12,15 @@ export interface KeyEntry {
 }
 
 export interface KeyLimits {
-  /** Keys in memory at which a move to the file begins, as soon as no request waits. */
-  readonly calm: number;
-  /** Keys in memory at which a move takes its turns between commits. */
-  readonly urgent: number;
+  /** Keys in memory at which a move to the file begins. */
+  readonly move: number;
   /** Keys in memory at which events are answered 503, because moves fail: a start has to read all of them back. */
   readonly most: number;
   /** Keys that one step moves at most. */
   readonly step: number;
 }
 
-export const KEY_LIMITS: KeyLimits = { calm: 50_000, urgent: 100_000, most: 1_000_000, step: 2_000 };
-
-/** A step that takes longer is followed by a smaller one. */
-const STEP_MS = 3;
-const STEP_KEYS_MIN = 50;
+export const KEY_LIMITS: KeyLimits = { move: 50_000, most: 1_000_000, step: 2_000 };
 
 type Place = readonly [session: number, hash: Buffer, revision: number];
 const START: Place = [-1, Buffer.alloc(1), 0];
@@ -64,12 +58,10 @@ export class EventKeys {
   #count: number;
   #inserted = 0;
   #move: Move | undefined;
-  #stepKeys: number;
 
   /** Reads the keys of the events behind `flushed.up_to` back. */
   constructor(db: Database, limits: KeyLimits = KEY_LIMITS) {
     this.limits = limits;
-    this.#stepKeys = limits.step;
     this.#db = db;
     db.function('key_hash', { deterministic: true }, keyHash);
     db.exec(`
@@ -165,10 +157,9 @@ export class EventKeys {
     this.#inserted = 0;
   }
 
-  /** @param isCalm no request waits. @returns whether a step of a move is due. */
-  isMoveDue(isCalm: boolean): boolean {
-    if (!isCalm) return this.#count >= this.limits.urgent;
-    return this.#move !== undefined || this.#count >= this.limits.calm;
+  /** Whether a step of a move is due. */
+  get isMoveDue(): boolean {
+    return this.#move !== undefined || this.#count >= this.limits.move;
   }
 
   /**
@@ -179,15 +170,10 @@ export class EventKeys {
   moveStep(): boolean {
     this.#move ??= { upTo: this.#lastSeq.get() ?? 0, after: START };
     const move = this.#move;
-    const beganAt = performance.now();
-    const to = this.#boundary.get(...move.after, this.#stepKeys - 1) ?? END;
+    const to = this.#boundary.get(...move.after, this.limits.step - 1) ?? END;
     unsynced(this.#db, () => {
       this.#count -= this.#runStep.immediate(move, to);
     });
-    const isSlow = performance.now() - beganAt > STEP_MS;
-    this.#stepKeys = isSlow
-      ? Math.max(Math.ceil(this.#stepKeys / 2), Math.min(STEP_KEYS_MIN, this.limits.step))
-      : Math.min(Math.ceil(this.#stepKeys * 1.1), this.limits.step);
     move.after = to;
     if (to !== END) return false;
     this.#move = undefined;

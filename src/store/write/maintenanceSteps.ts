@@ -39,16 +39,16 @@ export class MaintenanceSteps {
     this.#on = on;
   }
 
-  /** @param isCalm no request waits. @returns whether `step` has work to do. */
-  isDue(isCalm: boolean): boolean {
-    return this.checkpoints.isDue || this.#isMoveDue(isCalm);
+  /** Whether `step` has work to do. */
+  get isDue(): boolean {
+    return this.checkpoints.isDue || this.#isMoveDue;
   }
 
   /** One checkpoint and one step of a move, if they are due. Call it between commits; failures go to `on`. */
-  step(isCalm: boolean): void {
+  step(): void {
     try {
       if (this.checkpoints.isDue) this.checkpoints.step();
-      if (this.#isMoveDue(isCalm)) this.#keys.moveStep();
+      if (this.#isMoveDue) this.#keys.moveStep();
     } catch (error) {
       const kind = failureKind(error);
       this.#notBefore = performance.now() + (kind === 'busy' ? BUSY_RETRY_MS : MAINTENANCE_RETRY_MS);
@@ -86,8 +86,8 @@ export class MaintenanceSteps {
     }
   }
 
-  #isMoveDue(isCalm: boolean): boolean {
-    return !this.areKeysHeld && this.#keys.isMoveDue(isCalm) && performance.now() >= this.#notBefore;
+  get #isMoveDue(): boolean {
+    return !this.areKeysHeld && this.#keys.isMoveDue && performance.now() >= this.#notBefore;
   }
 
   /** A full disk or a locked database loses nothing: the step is repeated. */

@@ -216,7 +216,7 @@ t.test(
 );
 
 t.test('keys that could not move, because the disk was full, move when there is room again', async (t) => {
-  const { writer, db } = makeWriter(t, { calm: 10, urgent: 10, most: 10, step: 10 });
+  const { writer, db } = makeWriter(t, { move: 10, most: 10, step: 10 });
   const last = writer.append(court(...events(10)));
   db.pragma('wal_autocheckpoint = 0');
   await last.then(() => db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`));

@@ -18,7 +18,7 @@ function failing(t: Test, failure: unknown) {
   const clock = { now: performance.now(), moves: 0 };
   setClock(t, () => clock.now);
   const keys = {
-    isMoveDue: () => true,
+    isMoveDue: true,
     moveStep: () => {
       clock.moves++;
       throw failure;
@@ -37,14 +37,14 @@ for (const [code, pauseMs] of [
 ] as const) {
   t.test(`after ${code} the next step runs after a pause, and nothing is reported`, async (t) => {
     const { steps, told, clock } = failing(t, sqlite(code));
-    steps.step(true);
-    t.equal(steps.isDue(true), false);
+    steps.step();
+    t.equal(steps.isDue, false);
     clock.now += pauseMs - 1;
-    steps.step(true);
+    steps.step();
     t.equal(clock.moves, 1);
     clock.now += 1;
-    t.equal(steps.isDue(true), true);
-    steps.step(true);
+    t.equal(steps.isDue, true);
+    steps.step();
     t.equal(clock.moves, 2);
     t.strictSame(told, []);
   });
@@ -57,7 +57,7 @@ t.test('a damaged page stops only the move; other failures are reported as they 
     [new TypeError('a bug'), 'unexpected'],
   ] as const) {
     const { steps, told } = failing(t, failure);
-    steps.step(true);
+    steps.step();
     t.strictSame(told, [kind]);
   }
 });
@@ -70,7 +70,7 @@ t.test(
       if (hasReserve) t.equal(fillReserve(new DataDirectory(folder)), true);
       db.exec('CREATE TABLE more (x)');
       t.ok(walBytes(db) > 0);
-      steps.step(true);
+      steps.step();
       t.equal(walBytes(db) === 0, hasReserve);
     }
   },
