@@ -87,9 +87,8 @@ export const QUEUED_REQUESTS = 4_096;
 /** Milliseconds between attempts to commit while another program locks the database, and until its requests are answered 503. */
 export const BUSY_RETRY_MS = 10;
 export const BUSY_GIVE_UP_MS = 250;
-/** Interned names cached, of each kind, and their UTF-16 code units: a name may have 512, an origin 2,500. */
-export const NAMES_CACHED = 20_000;
-export const NAMES_CACHED_CHARS = 2 * MIB;
+/** Interned names cached, of each kind: an origin may have 2,500 UTF-16 code units. */
+export const NAMES_CACHED = 2_000;
 /** Rows and bytes that a reader reads in one transaction, so that it never keeps the write-ahead log from shrinking for long. */
 export const READ_CHUNK_ROWS = 500;
 export const READ_CHUNK_BYTES = 2 * MIB;

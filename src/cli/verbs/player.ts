@@ -50,11 +50,12 @@ const ID_COLUMNS = 40;
 async function list({ json: isJson = false, ...options }: DataOption & JsonOption): Promise<void> {
   const damage = new Damage();
   const isEmpty = await withDatabase(options, async (db) => {
-    const counts = new PlayerCounts(db);
+    const counts = new PlayerCounts();
     // The name that an erasure has put in the place of a player is no player.
     const isSomebody = ({ erased, player }: NamedEvent) => !(erased && isErasedName(player));
     await eachNamed(db, damage, (events) => counts.add(events.filter(isSomebody)));
-    return printList(counts.players(), isJson, { column: 'player_id', width: ID_COLUMNS });
+    const lines = counts.players();
+    return printList(lines.length === 0 ? [] : [lines], isJson, { column: 'player_id', width: ID_COLUMNS });
   });
   if (isEmpty && !isJson) say('No stored event names a player.');
   damage.assertNone();

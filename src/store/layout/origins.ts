@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { NAMES_CACHED, NAMES_CACHED_CHARS } from '../../base/limits.ts';
+import { NAMES_CACHED } from '../../base/limits.ts';
 import { type OriginNames, originChecksum } from './checksum.ts';
 
 /** With their checksum (checksum.ts). */
@@ -8,8 +8,6 @@ type Origin = OriginNames & { readonly checksum: number };
 /** Reads the names of origins, with a cache. */
 export class OriginReader {
   readonly #known = new Map<number, Origin>();
-  /** UTF-16 code units in the cache. */
-  #chars = 0;
   readonly #find: Statement<[number], OriginNames>;
 
   constructor(db: Database) {
@@ -28,12 +26,8 @@ export class OriginReader {
     if (names === undefined || Object.values(names).some((name) => typeof name !== 'string'))
       return undefined;
     const origin = { ...names, checksum: originChecksum(names) };
-    if (this.#known.size >= NAMES_CACHED || this.#chars >= NAMES_CACHED_CHARS) {
-      this.#known.clear();
-      this.#chars = 0;
-    }
+    if (this.#known.size >= NAMES_CACHED) this.#known.clear();
     this.#known.set(id, origin);
-    this.#chars += names.courtId.length + names.venueId.length + names.source.length;
     return origin;
   }
 }

@@ -133,7 +133,6 @@ export class Appender {
   }
 
   committed(): void {
-    this.#names.committed();
     this.keys.committed();
   }
 
@@ -149,7 +148,7 @@ export class Appender {
   }
 
   rolledBack(): void {
-    this.#names.rolledBack();
+    this.#names.forget();
     this.#arbiter.forgetNames();
     this.keys.rolledBack();
   }

@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { NAMES_CACHED, NAMES_CACHED_CHARS } from '../../base/limits.ts';
+import { NAMES_CACHED } from '../../base/limits.ts';
 import { type OriginNames, originChecksum } from '../layout/checksum.ts';
 
 /** An interned origin, with the checksum of its names (checksum.ts). */
@@ -8,40 +8,14 @@ interface InternedOrigin {
   readonly checksum: number;
 }
 
-/** A cache of what names are interned as. */
-class InternCache<Interned> {
-  readonly #ids = new Map<string, Interned>();
-  /** UTF-16 code units of the names. */
-  #chars = 0;
-
-  get(name: string): Interned | undefined {
-    return this.#ids.get(name);
-  }
-
-  /** Clears everything rather than evicting the oldest: a venue has far fewer names than the limits. */
-  add(name: string, id: Interned): Interned {
-    if (this.#ids.size >= NAMES_CACHED || this.#chars >= NAMES_CACHED_CHARS) this.forget();
-    this.#ids.set(name, id);
-    this.#chars += name.length;
-    return id;
-  }
-
-  forget(): void {
-    this.#ids.clear();
-    this.#chars = 0;
-  }
-}
-
 /**
  * Maps session ids and origins (venue, court, source, type, schema version) to integer ids, and inserts
- * missing ones. Call the look-ups inside a transaction that holds the write lock, then `committed` or
- * `rolledBack`; and `forget` if names were deleted (unusedNames.ts): nothing else deletes any.
+ * missing ones. Call the look-ups inside a transaction that holds the write lock, and `forget` where it was rolled back or names were
+ * deleted (unusedNames.ts): nobody else deletes any.
  */
 export class NameInterner {
-  readonly #sessions = new InternCache<number>();
-  readonly #origins = new InternCache<InternedOrigin>();
-  /** The origin of the event before, in the same transaction: most batches come from one camera. */
-  #lastOrigin: { readonly names: OriginNames; readonly origin: InternedOrigin } | undefined;
+  readonly #sessions = new Map<string, number>();
+  readonly #origins = new Map<string, InternedOrigin>();
   readonly #findSession: Statement<[string], number>;
   readonly #addSession: Statement<[string]>;
   readonly #findOrigin: Statement<string[], number>;
@@ -56,24 +30,16 @@ export class NameInterner {
     this.#addOrigin = db.prepare(`INSERT INTO origin (${columns}) VALUES (?, ?, ?, ?, ?)`);
   }
 
-  /** @returns the id of a session, which is inserted if it is new. */
+  /** @returns the id of a session, which is inserted where it is new. */
   sessionId(name: string): number {
     const known = this.#sessions.get(name);
     if (known !== undefined) return known;
     const id = this.#findSession.get(name) ?? Number(this.#addSession.run(name).lastInsertRowid);
-    return this.#sessions.add(name, id);
+    return remember(this.#sessions, name, id);
   }
 
-  /** @returns the origin of an event, which is inserted if it is new. */
+  /** @returns the origin of an event, which is inserted where it is new. */
   origin(event: OriginNames): InternedOrigin {
-    const last = this.#lastOrigin;
-    if (last !== undefined && isSameOrigin(last.names, event)) return last.origin;
-    const origin = this.#findOrAddOrigin(event);
-    this.#lastOrigin = { names: event, origin };
-    return origin;
-  }
-
-  #findOrAddOrigin(event: OriginNames): InternedOrigin {
     const { venueId, courtId, source, type, schemaVersion } = event;
     // Names contain no control characters, so the cache key is unambiguous.
     const cacheKey = `${venueId}\n${courtId}\n${source}\n${type}\n${schemaVersion}`;
@@ -81,33 +47,20 @@ export class NameInterner {
     if (known !== undefined) return known;
     const names = [venueId, courtId, source, type, schemaVersion];
     const id = this.#findOrigin.get(...names) ?? Number(this.#addOrigin.run(...names).lastInsertRowid);
-    return this.#origins.add(cacheKey, { id, checksum: originChecksum(event) });
+    return remember(this.#origins, cacheKey, { id, checksum: originChecksum(event) });
   }
 
-  /** Call it after the transaction has been committed. */
-  committed(): void {
-    this.#lastOrigin = undefined;
-  }
-
-  /** Forgets all ids: those since the last commit do not exist. */
-  rolledBack(): void {
-    this.forget();
-  }
-
-  /** Forgets all ids. */
+  /** Forgets all ids: some do not exist any more. */
   forget(): void {
-    this.#lastOrigin = undefined;
-    this.#sessions.forget();
-    this.#origins.forget();
+    this.#sessions.clear();
+    this.#origins.clear();
   }
 }
 
-function isSameOrigin(a: OriginNames, b: OriginNames): boolean {
-  return (
-    a.type === b.type &&
-    a.source === b.source &&
-    a.courtId === b.courtId &&
-    a.venueId === b.venueId &&
-    a.schemaVersion === b.schemaVersion
-  );
+/** Clears everything rather than evicting the oldest: a venue has far fewer names than the limit. */
+function remember<Interned>(cache: Map<string, Interned>, name: string, interned: Interned): Interned {
+  if (cache.size >= NAMES_CACHED) cache.clear();
+  // A part of a body keeps all of it in memory.
+  cache.set(Buffer.from(name).toString(), interned);
+  return interned;
 }

@@ -1,33 +1,21 @@
 import t from 'tap';
 import { type NamedEvent, PlayerCounts } from '../../../src/store/read/players.ts';
-import { scratch } from '../../harness/scratchStore.ts';
 
-t.test('more players and sessions than are counted in memory: the counts are right', async (t) => {
-  const [players, sessions] = [100, 100];
-  const nameOf = (player: number) => `${player}${'x'.repeat(1_000)}`;
-  const counts = new PlayerCounts(scratch(t).db);
-  const eot = (second: number) => `${second}`;
-  for (let round = 0; round < 2; round++) {
-    for (let i = 0; i < players * sessions; i++) {
-      const second = round === 0 ? 50_000 - i : 50_000 + i;
-      const names = {
-        player: nameOf(i % players),
-        sessionId: `s${Math.floor(i / players)}`,
-        type: 'BALL_HIT',
-        payload: '{}',
-      };
-      // Beyond 32 bits of nanoseconds.
-      const at = { eot: eot(second), eotHigh: Math.floor(second / 4), eotLow: second % 4 };
-      counts.add([{ ...names, ...at } as NamedEvent]);
-    }
-  }
-  const first = players * (sessions - 1);
-  const expected = Array.from({ length: players }, (_, player) => ({
-    player_id: nameOf(player),
-    sessions,
-    events: 2 * sessions,
-    first_eot: eot(50_000 - first - player),
-    last_eot: eot(50_000 + first + player),
-  }));
-  t.strictSame([...counts.players()].flat(), expected.reverse());
+t.test('players are counted over sessions, the one with the latest event first', async (t) => {
+  const counts = new PlayerCounts();
+  const named = (player: string, sessionId: string, second: number) =>
+    // Beyond 32 bits of nanoseconds.
+    ({
+      player,
+      sessionId,
+      eot: `${second}`,
+      eotHigh: Math.floor(second / 4),
+      eotLow: second % 4,
+    }) as NamedEvent;
+  counts.add([named('a', 's1', 9), named('b', 's1', 8), named('a', 's2', 7), named('b', 's1', 10)]);
+  counts.add([named('a', 's1', 5)]);
+  t.strictSame(counts.players(), [
+    { player_id: 'b', sessions: 1, events: 2, first_eot: '8', last_eot: '10' },
+    { player_id: 'a', sessions: 2, events: 3, first_eot: '5', last_eot: '9' },
+  ]);
 });
