@@ -49,6 +49,12 @@ export function counted(count: number, noun: string, many = `${noun}s`): string 
   return `${count} ${count === 1 ? noun : many}`;
 }
 
+/** The end of the year 9999, in milliseconds since 1970-01-01T00:00:00Z: what ISO 8601 has four digits for. */
+const TIME_MAX = Date.UTC(10_000, 0) - 1;
+
+/** Whether courtd may have written it: milliseconds since 1970-01-01T00:00:00Z. */
+export const isTime = (ms: unknown) => typeof ms === 'number' && ms >= 0 && ms <= TIME_MAX;
+
 /** @returns an ISO 8601 time in UTC; null for null. */
 export function isoTime(ms: number): string;
 export function isoTime(ms: number | null): string | null;

@@ -33,7 +33,7 @@ import {
 } from './sources/storedSources.ts';
 import { closeAfter, failureKind } from './sqlite/errors.ts';
 import { TokenVerifier } from './tokens/tokenVerifier.ts';
-import { type WalEvents, WalMonitor, type WalOptions } from './wal/walMonitor.ts';
+import { type WalEvents, type WalOptions, watchWal } from './wal/watchWal.ts';
 import type { Counts } from './write/appender.ts';
 import type { CommitMeter } from './write/commitMeter.ts';
 import { GroupCommit, type GroupCommitEvents } from './write/groupCommit.ts';
@@ -62,7 +62,6 @@ export class Store {
   readonly #on: StoreEvents;
   readonly #writer: GroupCommit;
   readonly #newest: Statement<[]>;
-  readonly #wal: WalMonitor;
   /** Each stops something that runs on a timer. */
   readonly #stops: readonly (() => void)[];
   /** Ends the work that is running. */
@@ -85,9 +84,8 @@ export class Store {
     this.#writer = new GroupCommit(db, on, () => this.tokens.writeUses(), keys);
     this.#newest = db.prepare('SELECT max(seq) FROM event');
     const walOver = (isOver: boolean) => this.#writer.hold('walHeld', isOver);
-    this.#wal = new WalMonitor(this.#writer.checkpoints, directory.file('database'), { ...on, walOver }, wal);
     this.#stops = [
-      () => this.#wal.stop(),
+      watchWal(this.#writer.checkpoints, directory.file('database'), { ...on, walOver }, wal),
       watchFiles(directory.file('database'), lock.name, (error) => this.#writer.fail(error)),
       markClock(directory),
       keepReserve(

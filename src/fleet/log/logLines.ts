@@ -2,12 +2,12 @@ import { isUtf8 } from 'node:buffer';
 import { BATCH_EVENTS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { type Line, splitLines } from '../../base/splitLines.ts';
+import { isTime } from '../../base/units.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { Problem } from '../../protocol/errors.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
 import { databaseOfLog, type LoggedEvent } from '../../store/backup/databaseOfLog.ts';
 import type { RestoreSource } from '../../store/backup/restore.ts';
-import { isTime } from '../../store/layout/valueFault.ts';
 
 /** Lines of `tail --json` and of `fleet tail`, read back to what was stored. */
 

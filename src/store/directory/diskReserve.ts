@@ -11,8 +11,7 @@ import type { WalState } from '../wal/checkpointer.ts';
 /**
  * A disk that is full of events is freed by a prune, and that needs space first: for its commits in the WAL,
  * and for checkpointing the WAL into the database. So RESERVE_BYTES are allocated in a file, and released for
- * it (../../ARCHITECTURE.md#reserve). A reserve that was released is an empty file, or a short one, until it
- * is whole again; a disk too small for one has no such file.
+ * it (../../ARCHITECTURE.md#reserve).
  */
 
 /** What `withReserve` releases at a time: the shared memory file (32 KiB) and a few pages. */
@@ -20,18 +19,10 @@ const SLICE_BYTES = 128 * 1024;
 
 const { O_WRONLY, O_APPEND } = fs.constants;
 
-/**
- * @returns the size of the reserve; undefined if there is none. A symbolic link does not count: root must
- * not follow what a member of the group has put there.
- */
-function reserveSize(directory: DataDirectory): number | undefined {
-  const stat = fs.lstatSync(directory.file('reserve'), { throwIfNoEntry: false });
-  return stat?.isFile() ? stat.size : undefined;
-}
-
-/** @returns the size of the reserve; 0 if there is none. */
+/** @returns the size of the reserve; 0 if there is none. A symbolic link does not count. */
 export function reservedBytes(directory: DataDirectory): number {
-  return reserveSize(directory) ?? 0;
+  const stat = fs.lstatSync(directory.file('reserve'), { throwIfNoEntry: false });
+  return stat?.isFile() ? stat.size : 0;
 }
 
 /** @returns the free space of the file system, for users other than root. */
@@ -40,49 +31,42 @@ export function freeBytes(directory: DataDirectory): number {
   return bavail * bsize;
 }
 
+/** Whether there was one: a disk too small for it has none, and one that was released is short or empty. */
+function wasReserved(directory: DataDirectory): boolean {
+  return fs.existsSync(directory.file('reserve'));
+}
+
 /**
- * Allocates the reserve, if as much again is free; one that was released grows as far as there is space,
- * because a prune that was interrupted leaves a disk that is still full.
+ * Allocates the reserve, if as much again is free; one that was released grows as far as there is space, because a prune that was
+ * interrupted leaves a disk that is still full.
  * @returns whether it is complete.
  */
 export function fillReserve(directory: DataDirectory): boolean {
-  const size = reserveSize(directory);
-  const missing = RESERVE_BYTES - (size ?? 0);
+  const missing = RESERVE_BYTES - reservedBytes(directory);
   if (missing <= 0) return true;
   const free = freeBytes(directory);
-  const bytes = size === undefined ? missing : Math.min(missing, free);
-  if (bytes === 0 || (size === undefined && free < 2 * RESERVE_BYTES)) return false;
+  if (!wasReserved(directory) && free < 2 * RESERVE_BYTES) return false;
   try {
     createPrivateIfMissing(directory.file('reserve'));
-    // Random bytes: zeros take no space if the file system compresses.
-    return withReserveFile(directory, O_APPEND, (fd) => fs.writeSync(fd, randomBytes(bytes)) >= missing);
+    const fd = directory.open('reserve', O_WRONLY | O_APPEND);
+    try {
+      // Random bytes: zeros take no space if the file system compresses.
+      return fs.writeSync(fd, randomBytes(Math.min(missing, free))) >= missing;
+    } finally {
+      fs.closeSync(fd);
+    }
   } catch {
     return false;
   }
 }
 
-function withReserveFile<Result>(
-  directory: DataDirectory,
-  flags: number,
-  work: (fd: number) => Result,
-): Result {
-  const fd = directory.open('reserve', O_WRONLY | flags);
-  try {
-    return work(fd);
-  } finally {
-    fs.closeSync(fd);
-  }
-}
-
-/**
- * Releases the reserve.
- * @param bytes how much to release.
- * @returns whether there was any.
- */
+/** Releases the reserve. @param bytes how much of it. @returns whether there was any. */
 export function releaseReserve(directory: DataDirectory, bytes = RESERVE_BYTES): boolean {
   const size = reservedBytes(directory);
   if (size === 0) return false;
-  withReserveFile(directory, 0, (fd) => fs.ftruncateSync(fd, Math.max(0, size - bytes)));
+  const fd = directory.open('reserve', O_WRONLY);
+  fs.ftruncateSync(fd, Math.max(0, size - bytes));
+  fs.closeSync(fd);
   return true;
 }
 
@@ -99,7 +83,7 @@ export function keepReserve(
 ): () => void {
   const check = () => {
     try {
-      if (isNeeded() || fillReserve(directory) || reserveSize(directory) === undefined) return;
+      if (isNeeded() || fillReserve(directory) || !wasReserved(directory)) return;
       truncateWal();
       fillReserve(directory);
     } catch {
@@ -115,13 +99,12 @@ export function keepReserve(
  * @throws what `work` throws.
  */
 export function withReserve<Result>(directory: DataDirectory, work: () => Result): Result {
-  for (;;) {
-    try {
-      return work();
-    } catch (error) {
-      const isFull = failureKind(error) === 'full' || (error as NodeJS.ErrnoException).code === 'ENOSPC';
-      if (!isFull || !releaseReserve(directory, SLICE_BYTES)) throw error;
-    }
+  try {
+    return work();
+  } catch (error) {
+    const isFull = failureKind(error) === 'full' || (error as NodeJS.ErrnoException).code === 'ENOSPC';
+    if (!isFull || !releaseReserve(directory, SLICE_BYTES)) throw error;
+    return withReserve(directory, work);
   }
 }
 

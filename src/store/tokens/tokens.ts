@@ -3,8 +3,8 @@ import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { TOKEN_BYTES } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import { isTime } from '../../base/units.ts';
 import { withReserve } from '../directory/diskReserve.ts';
-import { isTime } from '../layout/valueFault.ts';
 import { rewriteWal } from '../open/rewriteWal.ts';
 import { damage } from '../sqlite/errors.ts';
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { mock } from 'node:test';
 import t, { type Test } from 'tap';
 import { Checkpointer } from '../../../src/store/wal/checkpointer.ts';
-import { WalMonitor } from '../../../src/store/wal/walMonitor.ts';
+import { watchWal } from '../../../src/store/wal/watchWal.ts';
 import { fillWal, otherConnection, scratch } from '../../harness/scratchStore.ts';
 
 const MIB = 1024 ** 2;
@@ -24,20 +24,20 @@ function make(t: Test) {
     walSmall: (bytes: number) => told.push(bytes <= MIB ? 'small' : 'wrong'),
     walOver: (isOver: boolean) => told.push(isOver ? 'over' : 'under'),
   };
-  const monitor = new WalMonitor(checkpoints, path.join(folder, 'courtd.db'), on, {
+  const stop = watchWal(checkpoints, path.join(folder, 'courtd.db'), on, {
     warnBytes: MIB,
     maxBytes: 2 * MIB,
   });
   const fill = (mib: number) => fillWal(db, mib * FRAMES_PER_MIB);
   const pass = () => mock.timers.tick(CHECK_MS);
   const walBytes = () => fs.statSync(`${path.join(folder, 'courtd.db')}-wal`).size;
-  return { folder, checkpoints, monitor, told, fill, pass, walBytes };
+  return { folder, stop, told, fill, pass, walBytes };
 }
 
 t.test(
   'behind a reader the WAL is large once, then over its limit; both end when the reader has gone',
   (t) => {
-    const { folder, monitor, told, fill, pass, walBytes } = make(t);
+    const { folder, stop, told, fill, pass, walBytes } = make(t);
     const reader = otherConnection(t, folder);
     reader.exec('BEGIN; SELECT count(*) FROM session');
     const look = () => {
@@ -57,7 +57,7 @@ t.test(
     t.strictSame(look(), ['small', 'under'], 'with no event');
     t.equal(walBytes(), 0);
     t.strictSame(look(), []);
-    monitor.stop();
+    stop();
     reader.exec('BEGIN; SELECT count(*) FROM session');
     fill(3);
     t.strictSame(look(), [], 'nobody looks any more');
