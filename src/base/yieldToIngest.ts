@@ -1,4 +1,3 @@
-import fs from 'node:fs';
 import os from 'node:os';
 
 /**
@@ -8,26 +7,13 @@ import os from 'node:os';
 const NICENESS = 10;
 
 /**
- * Lowers the priority of this process below the daemon's, for commands that read for long while cameras send. That cannot hold up a
- * commit: in WAL mode no writer waits for a reader. A process that was started with a higher niceness keeps it.
- * @param pid another process, which this one has just started: its start takes as long as reading for a tenth of a second.
+ * Lowers the priority of the thread that runs this, for commands that read for long while cameras send. A process that was started
+ * with a higher niceness keeps it.
  */
-export function yieldToIngest(pid = process.pid): void {
-  // On Linux each thread has its own niceness, and V8 has started threads already.
-  for (const thread of threads(pid)) {
-    try {
-      if (os.getPriority(thread) < NICENESS) os.setPriority(thread, NICENESS);
-    } catch {
-      // The thread has ended, or a sandbox forbids this: then its priority stays as it is.
-    }
-  }
-}
-
-/** @returns the ids of the threads; the first alone if there is no /proc. */
-function threads(pid: number): number[] {
+export function yieldToIngest(): void {
   try {
-    return fs.readdirSync(`/proc/${pid}/task`).map(Number);
+    if (os.getPriority() < NICENESS) os.setPriority(NICENESS);
   } catch {
-    return [pid];
+    // A sandbox forbids it.
   }
 }

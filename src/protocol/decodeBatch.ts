@@ -68,14 +68,8 @@ class BatchReader {
     const [first] = this.#invalid;
     if (first === undefined) return this.#events;
     throw this.#isArray
-      ? explainBatch(
-          this.#invalid,
-          count,
-          this.#json,
-          this.#rules,
-          this.#isTooDeep ? 'too_deep' : 'invalid_event',
-        )
-      : explainEvent(first.event, this.#json, this.#rules, this.#listedFaults);
+      ? explainBatch(this.#invalid, count, this.#rules, this.#isTooDeep ? 'too_deep' : 'invalid_event')
+      : explainEvent(first.event, this.#rules, this.#listedFaults);
   }
 
   #readBody(): void {
@@ -106,7 +100,7 @@ class BatchReader {
     this.#isInElement = false;
     if (event === undefined) return;
     const { sent, tooLarge, payload, extra } = event;
-    const eotNs = isValidEvent(sent, this.#rules) && tooLarge.length === 0 ? eotToNs(sent.eot) : undefined;
+    const eotNs = isValidEvent(sent, this.#rules) && tooLarge.size === 0 ? eotToNs(sent.eot) : undefined;
     if (eotNs === undefined) this.#invalid.push({ index: this.#index, event });
     else this.#events.push(toEvent(sent as WireEvent, eotNs, payload, extra));
   }
@@ -143,7 +137,7 @@ class BatchReader {
       // A client that does not learn which event is wrong would drop all events.
       const broken = { index: this.#index, event: UNREADABLE, fault: { path: '', message } };
       const all = [...this.#invalid, broken];
-      return explainBatch(all, this.#index + 1, this.#json, this.#rules, 'invalid_json', sentence);
+      return explainBatch(all, this.#index + 1, this.#rules, 'invalid_json', sentence);
     }
     if (reason === 'values') return this.#tooManyValues(camera);
     return new Problem('too_deep', `The event ${TOO_DEEP.message}.`, {}, {}, camera);
@@ -177,7 +171,7 @@ class BatchReader {
 }
 
 /** Of an event that cannot be read, nothing is known. */
-const UNREADABLE: SentEvent = { sent: undefined, payload: '{}', extra: null, tooLarge: [] };
+const UNREADABLE: SentEvent = { sent: undefined, payload: '{}', extra: null, tooLarge: new Set() };
 const TOO_DEEP: Fault = { path: '', message: `is nested deeper than ${EVENT_DEPTH_LEVELS} levels` };
 
 /** What some libraries write for numbers that JSON cannot express. */

@@ -2,7 +2,7 @@ import { EOT_CHARS, EOT_YEARS } from '../base/limits.ts';
 
 /**
  * Event Occurrence Time (spec 2.1; src/http/README.md, "Time"): an ISO 8601 local time with an offset, converted to nanoseconds
- * since 1970-01-01T00:00:00Z. Date is not used: it rounds to milliseconds, and accepts the 31st of February.
+ * since 1970-01-01T00:00:00Z. Date.parse is not used: it rounds to milliseconds, and accepts the 31st of February.
  */
 
 /**
@@ -11,10 +11,13 @@ import { EOT_CHARS, EOT_YEARS } from '../base/limits.ts';
  */
 export const EOT_SHAPE =
   /^(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?|[0-9]{8}[Tt ][0-9]{4}(?:[0-9]{2}(?:[.,][0-9]+)?)?)(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)$/;
+/** The parts of a text that matches EOT_SHAPE, in either form. */
+const PARTS = /^([\d-]+)[Tt ]([\d:]+)(?:[.,](\d+))?(.+)$/;
 const NS_DIGITS = 9;
 const NS_PER_S = 1_000_000_000n;
-const FIRST_S = daysSinceEpoch({ year: EOT_YEARS.first, month: 1, day: 1 }) * 86_400;
-const END_S = daysSinceEpoch({ year: EOT_YEARS.last + 1, month: 1, day: 1 }) * 86_400;
+const DAY_S = 86_400;
+const FIRST_S = daysSinceEpoch(EOT_YEARS.first, 1, 1)! * DAY_S;
+const END_S = daysSinceEpoch(EOT_YEARS.last + 1, 1, 1)! * DAY_S;
 
 /**
  * @returns nanoseconds since the Unix epoch (further digits are truncated), or undefined if `text` is not a
@@ -22,11 +25,11 @@ const END_S = daysSinceEpoch({ year: EOT_YEARS.last + 1, month: 1, day: 1 }) * 8
  */
 export function eotToNs(text: string): bigint | undefined {
   if (text.length > EOT_CHARS || !EOT_SHAPE.test(text)) return undefined;
-  const { date, daySeconds, offset, fraction } = partsOf(text);
-  if (!isRealDate(date) || daySeconds === undefined || offset === undefined) return undefined;
-  const seconds = daysSinceEpoch(date) * 86_400 + daySeconds - offset * 60;
+  const { days, daySeconds, offsetMinutes, nanoseconds } = partsOf(text);
+  if (days === undefined || daySeconds === undefined || offsetMinutes === undefined) return undefined;
+  const seconds = days * DAY_S + daySeconds - offsetMinutes * 60;
   if (seconds < FIRST_S || seconds >= END_S) return undefined;
-  return BigInt(seconds) * NS_PER_S + BigInt(fraction);
+  return BigInt(seconds) * NS_PER_S + BigInt(nanoseconds);
 }
 
 /** @returns the rule that an invalid eot breaks, as the end of a sentence that starts with "eot". */
@@ -35,104 +38,47 @@ export function eotFault(text: string): string {
   if (text.length > EOT_CHARS) return `must be at most ${EOT_CHARS} characters`;
   if (EOT_SHAPE.test(`${text}Z`)) return `must end with a time zone offset, ${example}`;
   if (!EOT_SHAPE.test(text)) return `must be an ISO 8601 time with an offset, ${example}`;
-  const { date, daySeconds, offset } = partsOf(text);
+  const { year, days, daySeconds, offsetMinutes } = partsOf(text);
   const inYears = `must be in the years ${EOT_YEARS.first} to ${EOT_YEARS.last}, in UTC`;
   // An offset may take it into the year before or after.
-  if (date.year < EOT_YEARS.first - 1 || date.year > EOT_YEARS.last + 1) return inYears;
-  if (!isRealDate(date)) return 'must be a real calendar date';
-  if (offset === undefined) return 'must have an offset of at most 23:59';
+  if (year < EOT_YEARS.first - 1 || year > EOT_YEARS.last + 1) return inYears;
+  if (days === undefined) return 'must be a real calendar date';
+  if (offsetMinutes === undefined) return 'must have an offset of at most 23:59';
   if (daySeconds === undefined) return 'must be a time of day from 00:00:00 to 23:59:60, or 24:00:00';
   return inYears;
 }
 
-interface CalendarDate {
-  readonly year: number;
-  readonly month: number;
-  readonly day: number;
-}
-
-/** @param text that matches EOT_SHAPE. @returns its parts: whole seconds since midnight, minutes east of UTC, nanoseconds of the fraction. */
+/** @param text that matches EOT_SHAPE. @returns its parts; undefined for a date, a time of day or an offset that does not exist. */
 function partsOf(text: string) {
-  // The parts of the extended form are separated: each begins further behind.
-  const step = text.charCodeAt(4) === HYPHEN ? 1 : 0;
-  const date = {
-    year: digits(text, 0, 4),
-    month: digits(text, 4 + step, 6 + step),
-    day: digits(text, 6 + 2 * step, 8 + 2 * step),
-  };
-  const hour = digits(text, 9 + 2 * step, 11 + 2 * step);
-  const minute = digits(text, 11 + 3 * step, 13 + 3 * step);
-  const secondAt = 13 + 4 * step;
-  const hasSecond = step === 1 ? text.charCodeAt(16) === COLON : isDigit(text, 13);
-  const second = hasSecond ? digits(text, secondAt, secondAt + 2) : 0;
+  const [, dashed = '', timed = '', fraction = '', zone = ''] = PARTS.exec(text)!;
+  const date = dashed.replaceAll('-', '');
+  const time = timed.replaceAll(':', '');
+  const nanoseconds = Number(fraction.slice(0, NS_DIGITS).padEnd(NS_DIGITS, '0'));
+  const year = Number(date.slice(0, 4));
+  const [hour, minute, second] = [time.slice(0, 2), time.slice(2, 4), time.slice(4)].map(Number);
+  // 24:00 is the end of the day, and second 60 (a leap second) counts as the next second: the sum carries over.
+  const isEnd = hour === 24 && minute === 0 && second === 0 && !/[1-9]/.test(fraction);
+  const isTime = isEnd || (hour! <= 23 && minute! <= 59 && second! <= 60);
   return {
-    date,
-    daySeconds: secondsOf(text, hour, minute, second),
-    offset: offsetMinutes(text),
-    fraction: hasSecond ? fractionOf(text, secondAt + 2) : 0,
+    year,
+    days: daysSinceEpoch(year, Number(date.slice(4, 6)), Number(date.slice(6))),
+    daySeconds: isTime ? (hour! * 60 + minute!) * 60 + second! : undefined,
+    offsetMinutes: offsetOf(zone),
+    nanoseconds,
   };
 }
 
-/** @returns whole seconds since midnight, or undefined if no clock shows that time. */
-function secondsOf(text: string, hour: number, minute: number, second: number): number | undefined {
-  // Second 60 (a leap second) counts as the next second: the sum carries over. 24:00 is the end of the day.
-  const isEnd = hour === 24 && minute === 0 && second === 0 && !FRACTION_ABOVE_0.test(text);
-  return isEnd || (hour <= 23 && minute <= 59 && second <= 60)
-    ? (hour * 60 + minute) * 60 + second
-    : undefined;
+/** @returns days since 1970-01-01 in the Gregorian calendar; undefined for a date that does not exist, and for the years 0 to 99. */
+function daysSinceEpoch(year: number, month: number, day: number): number | undefined {
+  const date = new Date(Date.UTC(year, month - 1, day));
+  const isReal =
+    date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+  return isReal ? date.getTime() / (DAY_S * 1_000) : undefined;
 }
 
-const FRACTION_ABOVE_0 = /[.,]0*[1-9]/;
-const [HYPHEN, COLON, POINT, COMMA, UPPER_Z, LOWER_Z] = [0x2d, 0x3a, 0x2e, 0x2c, 0x5a, 0x7a];
-
-function isRealDate({ year, month, day }: CalendarDate): boolean {
-  return month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth(year, month);
-}
-
-function daysInMonth(year: number, month: number): number {
-  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
-  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
-}
-
-/** Days since 1970-01-01 in the Gregorian calendar, of years that begin in March (Hinnant, "chrono-compatible date algorithms"). */
-function daysSinceEpoch({ year, month, day }: CalendarDate): number {
-  const y = month <= 2 ? year - 1 : year;
-  const leapDays = Math.floor(y / 4) - Math.floor(y / 100) + Math.floor(y / 400);
-  const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1;
-  return y * 365 + leapDays + dayOfYear - 719_468;
-}
-
-/** @returns minutes east of UTC, or undefined if the offset is above 23:59. */
-function offsetMinutes(text: string): number | undefined {
-  const last = text.charCodeAt(text.length - 1);
-  if (last === UPPER_Z || last === LOWER_Z) return 0;
-  // The hyphens of the date are before it.
-  const start = Math.max(text.indexOf('+', 13), text.indexOf('-', 13));
-  const hours = digits(text, start + 1, start + 3);
-  const minutes = text.length > start + 3 ? digits(text, text.length - 2, text.length) : 0;
+/** @param zone such as `Z`, `+05`, `-0330` or `+05:30`. @returns minutes east of UTC, or undefined if it is above 23:59. */
+function offsetOf(zone: string): number | undefined {
+  const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(3).replace(':', ''))];
   if (hours > 23 || minutes > 59) return undefined;
-  return text.charCodeAt(start) === HYPHEN ? -(hours * 60 + minutes) : hours * 60 + minutes;
-}
-
-/** @returns the fraction of the second in nanoseconds, truncated after nine digits. */
-function fractionOf(text: string, from: number): number {
-  const mark = text.charCodeAt(from);
-  if (mark !== POINT && mark !== COMMA) return 0;
-  let value = 0;
-  let seen = 0;
-  for (let at = from + 1; seen < NS_DIGITS && isDigit(text, at); at++, seen++) {
-    value = value * 10 + text.charCodeAt(at) - 48;
-  }
-  return value * 10 ** (NS_DIGITS - seen);
-}
-
-function digits(text: string, from: number, to: number): number {
-  let value = 0;
-  for (let at = from; at < to; at++) value = value * 10 + text.charCodeAt(at) - 48;
-  return value;
-}
-
-function isDigit(text: string, at: number): boolean {
-  const code = text.charCodeAt(at);
-  return code >= 48 && code <= 57;
+  return zone.startsWith('-') ? -(hours * 60 + minutes) : hours * 60 + minutes;
 }

@@ -1,5 +1,5 @@
-import { LastText } from '../base/lastText.ts';
 import { NAME_CODE_POINTS } from '../base/limits.ts';
+import { isoTime } from '../base/units.ts';
 import type { EventType } from './eventTypes.ts';
 
 /** A court event as the store and its readers see it (spec 2.1); eventSchema.ts has the schema of the wire format. */
@@ -42,21 +42,15 @@ export interface CourtEvent {
 }
 
 const text = (value: string) => JSON.stringify(value);
-const session = new LastText(text);
-const venue = new LastText(text);
-const court = new LastText(text);
-const source = new LastText(text);
-const version = new LastText(text);
-const receivedAt = new LastText((ms: number) => new Date(ms).toISOString());
 
 /** @returns the event as JSON text: the same value that was sent, in the protocol's member order, always with `revision`. */
 export function eventToJson(event: Omit<CourtEvent, 'eotNs'>): string {
   const unknown = event.extra === null ? '' : `,${event.extra.slice(1, -1)}`;
   return (
-    `{"event_id":${text(event.eventId)},"session_id":${session.text(event.sessionId)},"venue_id":${venue.text(event.venueId)}` +
-    `,"court_id":${court.text(event.courtId)},"eot":${text(event.eot)},"type":"${event.type}"` +
-    `,"confidence":${event.confidence},"source":${source.text(event.source)}` +
-    `,"schema_version":${version.text(event.schemaVersion)},"revision":${event.revision}` +
+    `{"event_id":${text(event.eventId)},"session_id":${text(event.sessionId)},"venue_id":${text(event.venueId)}` +
+    `,"court_id":${text(event.courtId)},"eot":${text(event.eot)},"type":"${event.type}"` +
+    `,"confidence":${event.confidence},"source":${text(event.source)}` +
+    `,"schema_version":${text(event.schemaVersion)},"revision":${event.revision}` +
     `,"payload":${event.payload}${unknown}}`
   );
 }
@@ -71,7 +65,7 @@ export interface Arrival extends Omit<CourtEvent, 'eotNs'> {
 
 /** @returns a line of `tail --json`, with its line end: the event as in an NDJSON export, with its seq and the time of receipt. */
 export function arrivalToJson(event: Arrival): string {
-  return `{"seq":${event.seq},"received_at":"${receivedAt.text(event.receivedMs)}",${event.erased ? ERASED : ''}${EVENT_MEMBER}${eventToJson(event)}}\n`;
+  return `{"seq":${event.seq},"received_at":"${isoTime(event.receivedMs)}",${event.erased ? ERASED : ''}${EVENT_MEMBER}${eventToJson(event)}}\n`;
 }
 
 const EVENT_MEMBER = '"event":';

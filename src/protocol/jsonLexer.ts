@@ -110,7 +110,7 @@ export abstract class JsonLexer {
   }
 
   /** Whether the number overflows a double, such as 1e400. */
-  protected isTooLarge(from: number, to: number): boolean {
+  protected overflows(from: number, to: number): boolean {
     let mayOverflow = to - from > SAFE_NUMBER_BYTES;
     for (let at = from; at < to && !mayOverflow; at++) {
       const code = this.bytes[at]!;

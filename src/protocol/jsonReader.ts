@@ -1,4 +1,4 @@
-import { BODY_VALUES, EVENT_DEPTH_LEVELS, LISTED_FAULTS, QUOTED_CHARS } from '../base/limits.ts';
+import { BODY_VALUES, EVENT_DEPTH_LEVELS } from '../base/limits.ts';
 import { JsonError, JsonLexer } from './jsonLexer.ts';
 import type { MemberNames } from './memberNames.ts';
 
@@ -11,13 +11,6 @@ import type { MemberNames } from './memberNames.ts';
 const [QUOTE, COMMA, COLON] = [0x22, 0x2c, 0x3a];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 const VALUES = { true: true, false: false, null: null } as const;
-
-/** Numbers that overflow a double. */
-export interface TooLarge {
-  total: number;
-  /** The paths of the first LISTED_FAULTS: for each level the offset of the member's name, or -1 minus the element's index. */
-  readonly paths: (readonly number[])[];
-}
 
 /** How deep a text may be nested, and how many values it may hold. */
 interface JsonLimits {
@@ -32,17 +25,13 @@ export class JsonReader extends JsonLexer {
   at = 0;
   /** The offset of the current member's name. */
   nameFrom = 0;
-  /** Numbers that overflow a double, found since this was last set to undefined. */
-  tooLarge: TooLarge | undefined;
+  /** Whether `skip` has met a number that overflows a double, since this was last set to false. */
+  isTooLarge = false;
   #nameTo = 0;
   #values = 0;
   #depth = 0;
   readonly #valuesMax: number;
   #depthMax: number;
-  /** Levels around an event: an array of events does not count as one. */
-  #outerLevels = 0;
-  /** The path of the current value: see TooLarge. */
-  readonly #path: number[] = [];
 
   /** @param text a string, or valid UTF-8 (not checked). @param limits by default those of a request. */
   constructor(text: Buffer | string, limits: JsonLimits = REQUEST_LIMITS) {
@@ -79,8 +68,10 @@ export class JsonReader extends JsonLexer {
     } else {
       this.#countValue();
       if (code === QUOTE) this.at = this.endOfString(from);
-      else if (this.isNumber(from)) this.#skipNumber();
-      else this.at += this.literalAt(from).length;
+      else if (this.isNumber(from)) {
+        this.at = this.endOfNumber(from);
+        this.isTooLarge ||= this.overflows(from, this.at);
+      } else this.at += this.literalAt(from).length;
     }
   }
 
@@ -152,14 +143,12 @@ export class JsonReader extends JsonLexer {
   /** Enters a body's array of events, which does not count as a level: an event in it may be as deep as one sent alone. */
   enterBatch(): boolean {
     this.#depthMax++;
-    this.#outerLevels++;
     return this.enterArray();
   }
 
   /** Enters an object around an event, which does not count as a level either. */
   enterAround(): boolean {
     this.#depthMax++;
-    this.#outerLevels++;
     return this.enterObject();
   }
 
@@ -167,7 +156,6 @@ export class JsonReader extends JsonLexer {
   enterArray(): boolean {
     const at = this.#open();
     if (this.byteAt(at) === CLOSE_ARRAY) return this.#close(at);
-    this.#path[this.#depth] = -1;
     this.at = at;
     return true;
   }
@@ -178,7 +166,6 @@ export class JsonReader extends JsonLexer {
     const code = this.byteAt(at);
     if (code === CLOSE_ARRAY) return this.#close(at);
     if (code !== COMMA) throw new JsonError('syntax', at);
-    this.#path[this.#depth]!--;
     this.at = this.skipSpacesFrom(at + 1);
     return true;
   }
@@ -205,7 +192,12 @@ export class JsonReader extends JsonLexer {
 
   /** The current member's name, decoded. */
   get name(): string {
-    return this.stringValue(this.nameFrom, this.#nameTo);
+    return this.nameAt(this.nameFrom);
+  }
+
+  /** @param from the `nameFrom` of a member that was read. @returns its name, decoded. */
+  nameAt(from: number): string {
+    return this.stringValue(from, this.endOfString(from));
   }
 
   /** @returns the index of the current member's name in `names`, or -1. */
@@ -220,18 +212,6 @@ export class JsonReader extends JsonLexer {
     return this.slice(this.at, this.at + word.length) === word;
   }
 
-  /** @returns a path of TooLarge as text, such as `payload.x_ft`. */
-  dotted(path: readonly number[]): string {
-    return path.map((step) => (step < 0 ? `${-1 - step}` : this.#truncatedName(step))).join('.');
-  }
-
-  /** Truncates before it decodes: a name of 100 KiB may be in the path of each of 20,000 numbers. */
-  #truncatedName(from: number): string {
-    const [start = ''] = NAME_START.exec(this.slice(from + 1, from + NAME_START_BYTES)) ?? [];
-    const name = JSON.parse(`"${start}"`) as string;
-    return name.length <= QUOTED_CHARS ? name : `${name.slice(0, QUOTED_CHARS)}…`;
-  }
-
   #enterMember(from: number): true {
     if (this.byteAt(from) !== QUOTE) throw new JsonError('syntax', from);
     const to = this.endOfString(from);
@@ -239,18 +219,8 @@ export class JsonReader extends JsonLexer {
     if (this.byteAt(colon) !== COLON) throw new JsonError('syntax', colon);
     this.nameFrom = from;
     this.#nameTo = to;
-    this.#path[this.#depth] = from;
     this.at = this.skipSpacesFrom(colon + 1);
     return true;
-  }
-
-  #skipNumber(): void {
-    const from = this.at;
-    this.at = this.endOfNumber(from);
-    if (!this.isTooLarge(from, this.at)) return;
-    this.tooLarge ??= { total: 0, paths: [] };
-    if (++this.tooLarge.total > LISTED_FAULTS) return;
-    this.tooLarge.paths.push(this.#path.slice(1 + this.#outerLevels, this.#depth + 1));
   }
 
   /** @returns the offset of the first byte that is not white space behind the bracket. @throws {JsonError} depth or values. */
@@ -278,7 +248,3 @@ function significant(number: string): string {
   while (digits[end - 1] === '0') end--;
   return digits.slice(0, end);
 }
-
-/** The characters of a name that a path shows, and one more to show that it was truncated; an escaped one takes six bytes. */
-const NAME_START = new RegExp(`^(?:[^"\\\\]|\\\\u.{4}|\\\\[^u]){0,${QUOTED_CHARS + 1}}`);
-const NAME_START_BYTES = 1 + 6 * (QUOTED_CHARS + 1);

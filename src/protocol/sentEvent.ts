@@ -1,5 +1,5 @@
 import { ENVELOPE_FIELDS } from './eventTypes.ts';
-import type { JsonReader, TooLarge } from './jsonReader.ts';
+import type { JsonReader } from './jsonReader.ts';
 import { MemberNames } from './memberNames.ts';
 import { readPayload } from './payload.ts';
 
@@ -14,14 +14,14 @@ export interface SentEvent {
   readonly payload: string;
   /** JSON text of an object with the envelope's unknown members; null if there are none. */
   readonly extra: string | null;
-  /** Numbers too large for a double, in places that the schema does not see. */
-  readonly tooLarge: readonly TooLarge[];
+  /** Members that hold a number too large for a double, in places that the schema does not see. */
+  readonly tooLarge: ReadonlySet<string>;
 }
 
 const ENVELOPE_NAMES = new MemberNames(ENVELOPE_FIELDS);
 const REVISION = ENVELOPE_FIELDS.indexOf('revision');
 const PAYLOAD = ENVELOPE_FIELDS.indexOf('payload');
-const UNKNOWN = ENVELOPE_FIELDS.length;
+const NONE: ReadonlySet<string> = new Set();
 /** The values of the event being read. Reused, since one is read at a time. */
 const EVENT_VALUES = ENVELOPE_FIELDS.map((): unknown => undefined);
 
@@ -31,14 +31,12 @@ const EVENT_VALUES = ENVELOPE_FIELDS.map((): unknown => undefined);
  * @throws {JsonError}
  */
 export function readEvent(json: JsonReader): SentEvent {
-  json.tooLarge = undefined;
   if (!json.isAtObject) {
     const sent = json.read();
-    return { sent, payload: '{}', extra: null, tooLarge: defined([json.tooLarge]) };
+    return { sent, payload: '{}', extra: null, tooLarge: NONE };
   }
   const values = EVENT_VALUES.fill(undefined);
-  // One entry for each known member, so that a duplicate replaces the earlier one, and one for all unknown members.
-  let tooLarge: (TooLarge | undefined)[] | undefined;
+  let tooLarge: Set<string> | undefined;
   let payloadFrom = 0;
   let payloadTo = 0;
   const unknownAt: number[] = [];
@@ -46,7 +44,7 @@ export function readEvent(json: JsonReader): SentEvent {
   for (let more = json.enterObject(); more; more = json.nextMember()) {
     const { nameFrom, at } = json;
     const field = json.nameIn(ENVELOPE_NAMES);
-    json.tooLarge = field < 0 ? tooLarge?.[UNKNOWN] : undefined;
+    json.isTooLarge = false;
     if (field < 0) {
       json.skip();
       unknownAt.push(nameFrom, json.at);
@@ -57,9 +55,12 @@ export function readEvent(json: JsonReader): SentEvent {
     } else {
       values[field] = field === REVISION ? json.readInteger() : json.read();
     }
-    if (json.tooLarge !== undefined || tooLarge !== undefined) {
-      tooLarge ??= [];
-      tooLarge[field < 0 ? UNKNOWN : field] = json.tooLarge;
+    if (json.isTooLarge) {
+      tooLarge ??= new Set();
+      tooLarge.add(json.nameAt(nameFrom));
+    } else if (field >= 0) {
+      // Of duplicate members the last counts; unknown ones are all kept.
+      tooLarge?.delete(ENVELOPE_FIELDS[field]!);
     }
   }
   return {
@@ -79,12 +80,6 @@ export function readEvent(json: JsonReader): SentEvent {
     },
     payload: json.withoutSpaces([payloadFrom, payloadTo]),
     extra: unknownAt.length === 0 ? null : `{${json.withoutSpaces(unknownAt)}}`,
-    tooLarge: tooLarge === undefined ? NO_NUMBERS : defined(tooLarge),
+    tooLarge: tooLarge ?? NONE,
   };
-}
-
-const NO_NUMBERS: readonly TooLarge[] = [];
-
-function defined(tooLarge: readonly (TooLarge | undefined)[]): TooLarge[] {
-  return tooLarge.filter((numbers) => numbers !== undefined);
 }

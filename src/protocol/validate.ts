@@ -5,7 +5,6 @@ import { eotFault, eotToNs } from './eot.ts';
 import { type Fault, type InvalidEvent, type LogFields, Problem } from './errors.ts';
 import { isName, NAME_PATTERN } from './event.ts';
 import { EventSchema, type WireEvent } from './eventSchema.ts';
-import { JsonReader } from './jsonReader.ts';
 import { NONE_ODD } from './payload.ts';
 import type { SentEvent } from './sentEvent.ts';
 
@@ -38,15 +37,9 @@ export function isValidEvent(event: unknown, rules: EventRules): event is WireEv
  * @param event not valid, and sent alone.
  * @returns 400 invalid_event with its faults in `details`.
  */
-export function explainEvent(
-  event: SentEvent,
-  json: JsonReader,
-  rules: EventRules,
-  listedMax = LISTED_FAULTS,
-): Problem {
-  const { listed, total } = faultsOf(event, json, rules, listedMax);
-  const sentence =
-    wrapperSentence(event) ?? `The event is invalid: ${sentenceOf(listed[0])}. Nothing was stored.`;
+export function explainEvent(event: SentEvent, rules: EventRules, listedMax = LISTED_FAULTS): Problem {
+  const { listed, total } = faultsOf(event, rules, listedMax);
+  const sentence = `The event is invalid: ${sentenceOf(listed[0])}. Nothing was stored.`;
   const details_total = total > listed.length ? { details_total: total } : {};
   return new Problem(
     'invalid_event',
@@ -72,15 +65,13 @@ export interface InvalidSent {
 export function explainBatch(
   all: readonly InvalidSent[],
   count: number,
-  json: JsonReader,
   rules: EventRules,
   code: 'invalid_event' | 'invalid_json' | 'too_deep',
   brokenSentence?: string,
 ): Problem {
   const total = all.length;
   const invalid: InvalidEvent[] = all.slice(0, LISTED_EVENTS).map(({ index, event, fault }) => {
-    const { listed, total } =
-      fault === undefined ? faultsOf(event, json, rules) : { listed: [fault], total: 1 };
+    const { listed, total } = fault === undefined ? faultsOf(event, rules) : { listed: [fault], total: 1 };
     const issues_total = total > listed.length ? { issues_total: total } : {};
     return { index, event_id: eventIdOf(event.sent), issues: listed, ...issues_total };
   });
@@ -104,12 +95,7 @@ interface Faults {
   readonly total: number;
 }
 
-function faultsOf(
-  { sent, tooLarge }: SentEvent,
-  json: JsonReader,
-  rules: EventRules,
-  listedMax = LISTED_FAULTS,
-): Faults {
+function faultsOf({ sent, tooLarge }: SentEvent, rules: EventRules, listedMax = LISTED_FAULTS): Faults {
   const all: Fault[] = [];
   for (const error of findFaults(sent) ? [] : (findFaults.errors ?? [])) {
     // The faults of `then` and `else` are in the list themselves.
@@ -126,13 +112,9 @@ function faultsOf(
     const message = `must be ${quote(rules.venue)}, the venue of this box, was ${quote(venue_id)}`;
     all.push({ path: 'venue_id', message });
   }
-  let total = all.length;
-  for (const numbers of tooLarge) {
-    total += numbers.total;
-    for (const path of numbers.paths)
-      all.push({ path: json.dotted(path), message: 'must be a number that a double can hold' });
-  }
-  return { listed: all.slice(0, listedMax), total };
+  for (const name of tooLarge)
+    all.push({ path: cut(name), message: 'holds a number that a double cannot hold' });
+  return { listed: all.slice(0, listedMax), total: all.length };
 }
 
 function sentenceOf(fault: Fault | undefined): string {
@@ -178,16 +160,8 @@ function codePoints(text: string): number {
   return count;
 }
 
-/** @returns the sentence for an object that wraps the events, such as `{"events": [...]}`; undefined for any other. */
-function wrapperSentence({ sent, extra }: SentEvent): string | undefined {
-  if (extra === null || Object.values(sent as object).some((value) => value !== undefined)) return undefined;
-  const json = new JsonReader(extra);
-  for (let more = json.enterObject(); more; more = json.nextMember()) {
-    if (json.isAtArray)
-      return 'The body is an object with an array in it, not an event: send the array itself. Nothing was stored.';
-    json.skip();
-  }
-  return undefined;
+function cut(name: string): string {
+  return name.length <= QUOTED_CHARS ? name : `${name.slice(0, QUOTED_CHARS)}…`;
 }
 
 function eventIdOf(event: unknown): string | null {

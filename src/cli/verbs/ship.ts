@@ -49,10 +49,8 @@ async function ship({ data, once = false, newEpoch = false }: ShipOptions): Prom
   const { url, creds, ca, box, feed } = shipSettings(process.env);
   const signal = abortOnSignal();
   const connector = new Connector({ url, creds, ca });
-  if (feed === undefined) {
-    // Report a missing database once and here, not again and again from the process that ships.
-    await withDatabase({ data }, () => {});
-  }
+  // Report a missing database once and here, not again and again from the process that ships.
+  if (feed === undefined) await withDatabase({ data }, () => {});
   // Whatever hangs must not keep the process alive.
   signal.addEventListener('abort', () => setTimeout(() => process.exit(once ? 1 : 0), END_MS).unref());
   const openFeed = () => (feed === undefined ? childFeed(data) : socketFeed(feed));

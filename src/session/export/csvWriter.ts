@@ -1,4 +1,4 @@
-import { LastText } from '../../base/lastText.ts';
+import { isoTime } from '../../base/units.ts';
 import { payloadCells } from '../../protocol/payload.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import { COLUMNS, FIRST_FIELDS } from './columns.ts';
@@ -15,30 +15,24 @@ export function csvLine(cells: readonly string[]): string {
   return `${cells.map(quoted).join(',')}\r\n`;
 }
 
-const session = new LastText(quoted);
-const court = new LastText(quoted);
-const venue = new LastText(quoted);
-const source = new LastText(quoted);
-const receivedAt = new LastText((ms: number) => new Date(ms).toISOString());
-
 /** @returns the record of one event, in the order of COLUMNS. Only cells that may need quoting are checked for it. */
 export function eventRecord(event: ReadEvent): string {
   const known = payloadCells(event.payload).map((cell) => (cell === undefined ? '' : quoted(cell)));
   const later = known.splice(FIRST_FIELDS);
   // join() instead of +: V8 keeps a concatenation as a tree, and collecting those took as long as the rest of an export.
   const cells = [
-    session.text(event.sessionId),
+    quoted(event.sessionId),
     quoted(event.eventId),
     event.revision,
     event.current,
     quoted(event.eot),
     event.type,
-    court.text(event.courtId),
-    venue.text(event.venueId),
+    quoted(event.courtId),
+    quoted(event.venueId),
     event.confidence,
-    source.text(event.source),
+    quoted(event.source),
     event.schemaVersion,
-    receivedAt.text(event.receivedMs),
+    isoTime(event.receivedMs),
     ...known,
     quoted(event.payload),
     event.extra === null ? '' : quoted(event.extra),

@@ -80,14 +80,9 @@ export function hasContent(file: string): boolean {
 }
 
 function refuseForeign(file: string, fd: number): void {
-  const { isOurs, isDevelopment, version } = headerOf(fd);
-  if (isDevelopment || !isOurs || version === 0) {
-    throw new OperatorError(
-      isDevelopment
-        ? `${file} was written by a courtd from before the first release: nothing was changed. This version cannot read it.`
-        : `${file} is not a courtd database: nothing was changed. Name a backup.`,
-    );
-  }
+  const { isOurs, version } = headerOf(fd);
+  if (!isOurs || version === 0)
+    throw new OperatorError(`${file} is not a courtd database: nothing was changed. Name a backup.`);
   if (version > SCHEMA_VERSION) {
     throw new OperatorError(
       `${file} was written by a newer courtd (layout ${version}, this version supports up to ${SCHEMA_VERSION}): nothing was changed. Install that version, or name an older backup.`,

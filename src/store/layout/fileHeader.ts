@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { APPLICATION_ID, DEVELOPMENT_ID } from './schema.ts';
+import { APPLICATION_ID } from './schema.ts';
 
 const HEADER_BYTES = 100;
 
@@ -8,8 +8,6 @@ export interface FileHeader {
   /** The file has no contents: the power failed just after it was created. */
   readonly isEmpty: boolean;
   readonly isOurs: boolean;
-  /** A version before the first release wrote it. */
-  readonly isDevelopment: boolean;
   /** The layout version (schema.ts); 0: not set up. */
   readonly version: number;
 }
@@ -34,9 +32,8 @@ export function headerOf(fd: number): FileHeader {
   const isBlank = fs.readSync(fd, bytes, 0, HEADER_BYTES, 0) === 0;
   const isSqlite = bytes.toString('latin1', 0, 16) === 'SQLite format 3\0';
   const isOurs = isSqlite && bytes.readUInt32BE(68) === APPLICATION_ID;
-  const isDevelopment = isSqlite && bytes.readUInt32BE(68) === DEVELOPMENT_ID;
   const isEmpty = isBlank || (isSqlite && isUnmarked(bytes));
-  return { isEmpty, isOurs, isDevelopment, version: bytes.readUInt32BE(60) };
+  return { isEmpty, isOurs, version: bytes.readUInt32BE(60) };
 }
 
 /**

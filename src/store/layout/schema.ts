@@ -21,8 +21,6 @@ import { RANDOM_NAME } from './epochs.ts';
  * "crt1" in ASCII, at offset 68 of the file: distinguishes our databases from others (SQLite file format).
  */
 export const APPLICATION_ID = 0x63727431;
-/** Of the layouts before the first release: nothing reads them. */
-export const DEVELOPMENT_ID = 0x63727464;
 
 const LAYOUT = `
   CREATE TABLE session (

@@ -13,7 +13,7 @@ import { makeLayout, SCHEMA_VERSION } from '../layout/schema.ts';
 import { closeAfter } from '../sqlite/errors.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';
 import { explain, lostDatabase, noDatabase, unsound } from './openErrors.ts';
-import { newestPreMigrationCopy } from './previousDatabases.ts';
+import { preMigrationCopyOf } from './previousDatabases.ts';
 import { rewriteWal } from './rewriteWal.ts';
 import { startFault } from './startFault.ts';
 
@@ -96,11 +96,6 @@ function refuseForeign(directory: DataDirectory): void {
   if (!exists(file)) throw noDatabase(directory);
   const header = readHeader(file);
   if (header.isEmpty) return;
-  if (header.isDevelopment) {
-    throw new OperatorError(
-      `${file} was written by a courtd from before the first release, which this version cannot read: nothing was changed. Move it away, and start "courtd serve" for a new one.`,
-    );
-  }
   if (!header.isOurs) {
     throw new OperatorError(
       `${file} is not a courtd database: nothing was changed. Name another directory with --data.`,
@@ -144,14 +139,13 @@ function exists(file: string): boolean {
 
 function refuseNewer(version: number, file: string): void {
   if (version <= SCHEMA_VERSION) return;
-  const copy = newestPreMigrationCopy(DataDirectory.of(file));
-  const alternative =
-    copy === undefined
-      ? 'or restore a backup that this version made'
-      : `or return to its state before the upgrade with "courtd restore ${copy}"`;
+  const copy = preMigrationCopyOf(file, SCHEMA_VERSION);
+  const alternative = fs.existsSync(copy)
+    ? `return to its state before the upgrade with "courtd restore ${copy}"`
+    : 'restore a backup that this version made';
   throw new OperatorError(
     `${file} was written by a newer courtd (layout ${version}, this version supports up to ${SCHEMA_VERSION}): nothing was changed. ` +
-      `Install that version again, ${alternative}.`,
+      `Install that version again, or ${alternative}.`,
   );
 }
 

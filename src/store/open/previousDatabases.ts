@@ -2,7 +2,6 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { timeOfName } from '../../base/atomicFile.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
-import { SCHEMA_VERSION } from '../layout/schema.ts';
 
 /** Earlier databases in the data directory, which the daemon never reads again. */
 interface PreviousDatabases {
@@ -54,15 +53,4 @@ export function previousFiles(directory: DataDirectory): PreviousFile[] {
 /** @returns the name of the copy that an upgrade makes of a database of this layout. */
 export function preMigrationCopyOf(file: string, version: number): string {
   return `${file}.layout-${version}`;
-}
-
-/** @returns the newest such copy that this version can read. */
-export function newestPreMigrationCopy(directory: DataDirectory): string | undefined {
-  const versions = fs
-    .readdirSync(directory.path)
-    .map((name) => Number(/^courtd\.db\.layout-(\d{1,6})$/.exec(name)?.[1]))
-    .filter((version) => version <= SCHEMA_VERSION);
-  return versions.length === 0
-    ? undefined
-    : preMigrationCopyOf(directory.file('database'), Math.max(...versions));
 }

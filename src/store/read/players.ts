@@ -88,15 +88,15 @@ export class PlayerCounts {
       const tally = this.#tallies.get(player) ?? this.#begin(player, at);
       tally.events++;
       tally.sessions.add(sessionId);
-      if (isBefore(at, tally.first)) tally.first = at;
-      if (!isBefore(at, tally.last)) tally.last = at;
+      if (byEot(at, tally.first) < 0) tally.first = at;
+      if (byEot(at, tally.last) >= 0) tally.last = at;
     }
   }
 
   /** @returns the players, the one with the latest event first. */
   players(): PlayerLine[] {
     return [...this.#tallies]
-      .sort(([, a], [, b]) => (isBefore(a.last, b.last) ? 1 : -1))
+      .sort(([one, a], [other, b]) => byEot(b.last, a.last) || (one < other ? -1 : 1))
       .map(([player_id, { sessions, events, first, last }]) => ({
         player_id,
         sessions: sessions.size,
@@ -114,7 +114,6 @@ export class PlayerCounts {
   }
 }
 
-/** By eot. */
-function isBefore(a: Instant, b: Instant): boolean {
-  return a.eotHigh === b.eotHigh ? a.eotLow < b.eotLow : a.eotHigh < b.eotHigh;
+function byEot(a: Instant, b: Instant): number {
+  return a.eotHigh - b.eotHigh || a.eotLow - b.eotLow;
 }

@@ -3,11 +3,8 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
-import { copyDatabase } from '../../../src/store/backup/onlineBackup.ts';
-import { SCHEMA_VERSION } from '../../../src/store/layout/schema.ts';
 import { openDatabase } from '../../../src/store/open/openDatabase.ts';
 import { explain } from '../../../src/store/open/openErrors.ts';
-import { newestPreMigrationCopy } from '../../../src/store/open/previousDatabases.ts';
 import { Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 import { event } from '../../harness/events.ts';
@@ -51,18 +48,6 @@ t.test('a file that was being made when the power went is made by the next start
   await t.rejects(Store.open(new DataDirectory(folder), recorder().on), /is not a courtd database/);
 });
 
-t.test('of the copies that upgrades have left, the newest that this version can read is named', (t) => {
-  const folder = temporaryFolder(t);
-  t.equal(newestPreMigrationCopy(new DataDirectory(folder)), undefined);
-  for (const layout of [0, SCHEMA_VERSION, SCHEMA_VERSION + 1])
-    fs.writeFileSync(`${path.join(folder, 'courtd.db')}.layout-${layout}`, '');
-  t.equal(
-    newestPreMigrationCopy(new DataDirectory(folder)),
-    `${path.join(folder, 'courtd.db')}.layout-${SCHEMA_VERSION}`,
-  );
-  t.end();
-});
-
 t.test('a command that has waited for a restore asks to try again', (t) => {
   const error = new Database.SqliteError('attempt to write a readonly database', 'SQLITE_READONLY_DBMOVED');
   const sentence = /is locked by another program: try again when it is done/;
@@ -89,23 +74,6 @@ t.test('a start succeeds while a command ends and removes its files', (t) => {
   }
   t.end();
 });
-
-t.test(
-  'a database that replaced the opened one is not copied, since SQLite would use the files beside it',
-  async (t) => {
-    const folder = temporaryFolder(t);
-    const opened = openDatabase(new DataDirectory(folder), { create: true });
-    opened.prepare('VACUUM INTO ?').run(path.join(folder, 'other.db'));
-    fs.renameSync(path.join(folder, 'other.db'), path.join(folder, 'courtd.db'));
-    const copy = path.join(temporaryFolder(t), 'copy.db');
-    const failure = await copyDatabase(path.join(folder, 'courtd.db'), copy).catch((error) =>
-      explain(error, new DataDirectory(folder)),
-    );
-    t.match(failure, { message: /is locked by another program: try again when it is done/ });
-    t.strictSame(fs.readdirSync(path.dirname(copy)), []);
-    opened.close();
-  },
-);
 
 t.test('a new data directory and its new parents are synced in the directories that name them', (t) => {
   const folder = temporaryFolder(t);
