@@ -1,6 +1,5 @@
 import { BODY_VALUES, EVENT_DEPTH_LEVELS } from '../base/limits.ts';
 import { JsonError, JsonLexer } from './jsonLexer.ts';
-import type { MemberNames } from './memberNames.ts';
 
 /**
  * A pull parser for JSON text: a single pass that checks the grammar (RFC 8259), the depth and the number of values, and builds
@@ -192,19 +191,12 @@ export class JsonReader extends JsonLexer {
 
   /** The current member's name, decoded. */
   get name(): string {
-    return this.nameAt(this.nameFrom);
+    return this.stringValue(this.nameFrom, this.#nameTo);
   }
 
   /** @param from the `nameFrom` of a member that was read. @returns its name, decoded. */
   nameAt(from: number): string {
     return this.stringValue(from, this.endOfString(from));
-  }
-
-  /** @returns the index of the current member's name in `names`, or -1. */
-  nameIn(names: MemberNames): number {
-    const from = this.nameFrom + 1;
-    const index = names.find(this.bytes, from, this.#nameTo - 1 - from);
-    return index < 0 && this.hasEscapes ? names.findDecoded(this.name) : index;
   }
 
   /** Whether the text continues with `word`. */

@@ -1,6 +1,5 @@
 import { PAYLOAD, PAYLOAD_FIELDS, type PayloadField } from './eventTypes.ts';
 import { JsonReader } from './jsonReader.ts';
-import { MemberNames } from './memberNames.ts';
 
 /** The payload of an event: what its known fields hold, and what their columns have (src/http/README.md, "Payload"). */
 
@@ -14,7 +13,7 @@ export type PayloadColumns = {
   readonly [name in PayloadField]: Of<(typeof PAYLOAD)[name]['kind']> | undefined;
 };
 
-const NAMES = new MemberNames(PAYLOAD_FIELDS);
+const NAMES = new Map<string, number>(PAYLOAD_FIELDS.map((name, i) => [name, i]));
 const KINDS = PAYLOAD_FIELDS.map((name) => PAYLOAD[name].kind);
 /** What almost every payload has: all of its known fields are valid for every type of event. */
 export const NONE_ODD: OddFields = Object.freeze({});
@@ -23,7 +22,7 @@ export const NONE_ODD: OddFields = Object.freeze({});
 export function readPayload(json: JsonReader): OddFields {
   let odd: { [name in PayloadField]?: unknown } | undefined;
   for (let more = json.enterObject(); more; more = json.nextMember()) {
-    const field = json.nameIn(NAMES);
+    const field = NAMES.get(json.name) ?? -1;
     if (field < 0) {
       json.skip();
       continue;
@@ -72,7 +71,7 @@ export function payloadCells(payload: string): (string | undefined)[] {
   const json = new JsonReader(payload);
   const cells = KINDS.map((): string | undefined => undefined);
   for (let more = json.enterObject(); more; more = json.nextMember()) {
-    const field = json.nameIn(NAMES);
+    const field = NAMES.get(json.name) ?? -1;
     if (field < 0) json.skip();
     else cells[field] = cellOf(json.readText(), KINDS[field]!);
   }

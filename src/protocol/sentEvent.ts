@@ -1,6 +1,5 @@
 import { ENVELOPE_FIELDS } from './eventTypes.ts';
 import type { JsonReader } from './jsonReader.ts';
-import { MemberNames } from './memberNames.ts';
 import { readPayload } from './payload.ts';
 
 /** An event as it was sent: parsed, and not validated yet. */
@@ -18,7 +17,7 @@ export interface SentEvent {
   readonly tooLarge: ReadonlySet<string>;
 }
 
-const ENVELOPE_NAMES = new MemberNames(ENVELOPE_FIELDS);
+const ENVELOPE_NAMES = new Map<string, number>(ENVELOPE_FIELDS.map((name, i) => [name, i]));
 const REVISION = ENVELOPE_FIELDS.indexOf('revision');
 const PAYLOAD = ENVELOPE_FIELDS.indexOf('payload');
 const NONE: ReadonlySet<string> = new Set();
@@ -43,7 +42,7 @@ export function readEvent(json: JsonReader): SentEvent {
   json.resetSpaces();
   for (let more = json.enterObject(); more; more = json.nextMember()) {
     const { nameFrom, at } = json;
-    const field = json.nameIn(ENVELOPE_NAMES);
+    const field = ENVELOPE_NAMES.get(json.name) ?? -1;
     json.isTooLarge = false;
     if (field < 0) {
       json.skip();
