@@ -255,7 +255,7 @@ const CEILINGS = [
   { part: 'base protocol', ceiling: 3_044, final: 2_400 },
   { part: 'store', ceiling: 8_939, final: 5_300 },
   { part: 'http host', ceiling: 2_096, final: 1_850 },
-  { part: 'health telemetry control metrics', ceiling: 3_360, final: 2_500 },
+  { part: 'health telemetry control metrics', ceiling: 3_336, final: 2_500 },
   { part: 'cli', ceiling: 3_839, final: 3_500 },
   { part: 'session', ceiling: 2_705, final: 2_400 },
   { part: 'fleet', ceiling: 1_755, final: 1_500 },

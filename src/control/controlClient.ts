@@ -1,18 +1,26 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import readline from 'node:readline';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { type HttpAnswer, requestAnswer } from '../base/httpAnswer.ts';
+import { http } from '../base/nodeHttp.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import { statusWithoutDaemon } from '../health/makeStatus.ts';
 import type { DaemonStatus, Status } from '../health/status.ts';
+import { given, serviceOf } from '../host/serviceSettings.ts';
+import type { EventRules } from '../protocol/validate.ts';
 import { isServed } from '../store/directory/directoryLock.ts';
+import type { StepProgress } from '../store/retention/steps.ts';
 import { checkSocketFile } from './controlSocket.ts';
+import type { WorkLine } from './workRoutes.ts';
 
 /** The path of `DaemonStatus`. */
 export const STATUS_PATH = '/v1/status';
 
 /** How long the daemon may take to answer: one that waits for its disk answers nothing. */
-export const ANSWER_MS = 5_000;
+const ANSWER_MS = 5_000;
 /** A process that may write to the directory may answer in the place of the daemon, whose largest answer has 6 MB. */
-const LIMITS = { waits: 2, chars: 16 * 1024 ** 2 } as const;
+const LIMITS = { wholeMs: 2 * ANSWER_MS, chars: 16 * 1024 ** 2 } as const;
 
 /** Nobody answers there: no daemon runs, or it was killed, or it is just starting or ending. */
 const NOBODY = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
@@ -20,25 +28,17 @@ const NOBODY = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
 /**
  * Asks the daemon of a data directory. Root must have become the owner of the directory before, as it does when it opens the
  * database there.
- * @param answerMs how long it may take.
  * @returns the answer as a value; undefined if no daemon runs.
  * @throws {OperatorError} if the socket is closed to this user, is no socket, nobody answers behind it, or not the daemon does.
  */
-export async function askDaemon<Answer>(
-  directory: DataDirectory,
-  path: string,
-  answerMs = ANSWER_MS,
-  method: 'GET' | 'POST' = 'GET',
-): Promise<Answer | undefined> {
+export async function askDaemon<Answer>(directory: DataDirectory, path: string): Promise<Answer | undefined> {
   const socketPath = directory.file('controlSocket');
   checkSocketFile(socketPath);
   let answer: HttpAnswer;
   try {
-    const limits = { wholeMs: LIMITS.waits * answerMs, chars: LIMITS.chars };
-    const options = { socketPath, path, method, agent: false, timeout: answerMs };
-    answer = await requestAnswer(options, undefined, limits);
+    answer = await requestAnswer({ socketPath, path, agent: false, timeout: ANSWER_MS }, undefined, LIMITS);
   } catch (error) {
-    return explainFailure(error, directory, answerMs) || undefined;
+    return explainFailure(error, directory) || undefined;
   }
   if (answer.status !== 200) throw unknownAnswer(directory, answer.status);
   try {
@@ -72,11 +72,11 @@ export async function askBox(directory: DataDirectory): Promise<Status> {
 }
 
 /** @returns false if no daemon runs. @throws {OperatorError} for every other failure. */
-export function explainFailure(error: unknown, directory: DataDirectory, answerMs = ANSWER_MS): false {
+function explainFailure(error: unknown, directory: DataDirectory): false {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (error instanceof OperatorError) throw error;
   if (NOBODY.includes(code)) return false;
-  if (code === 'ETIMEDOUT') throw new DaemonHangs(directory, answerMs);
+  if (code === 'ETIMEDOUT') throw new DaemonHangs(directory);
   if (code !== 'EACCES' && code !== 'EPERM') throw notTheDaemon(directory.file('controlSocket'));
   throw new OperatorError(
     `${directory.file('controlSocket')} is not accessible to this user: use sudo, or join the group of the data directory.`,
@@ -90,7 +90,7 @@ function notTheDaemon(socketPath: string): OperatorError {
 }
 
 /** The daemon has no such request. */
-export function unknownAnswer(directory: DataDirectory, status: number | undefined): OperatorError {
+function unknownAnswer(directory: DataDirectory, status: number | undefined): OperatorError {
   return new OperatorError(
     `The daemon of ${directory} does not know this (${status}): it may be of another version; restart it ("sudo systemctl restart courtd").`,
   );
@@ -98,9 +98,81 @@ export function unknownAnswer(directory: DataDirectory, status: number | undefin
 
 /** The daemon exists and does not answer. */
 export class DaemonHangs extends OperatorError {
-  constructor(directory: DataDirectory, answerMs = ANSWER_MS) {
+  constructor(directory: DataDirectory) {
     super(
-      `The daemon of ${directory} runs, but has not answered for ${answerMs / 1_000} s: its disk may be stalled. Run "journalctl -u courtd" to see its log.`,
+      `The daemon of ${directory} runs, but has not answered for ${ANSWER_MS / 1_000} s: its disk may be stalled. Run "journalctl -u courtd" to see its log.`,
     );
   }
+}
+
+/** @throws {OperatorError} if no daemon runs: only the daemon writes. */
+export async function assertDaemonRuns(data: DataDirectory): Promise<void> {
+  if ((await askStatus(data)) === undefined) throw notRunning(data);
+}
+
+function notRunning(data: DataDirectory): OperatorError {
+  return new OperatorError(
+    `The daemon of ${data} does not run, and only the daemon changes events. Start it ("sudo systemctl start courtd"), and repeat the command.`,
+  );
+}
+
+/**
+ * Has the daemon do work that takes a while and that ends with this process. Once it has begun to answer it is waited for, however
+ * long it is silent.
+ * @param path of its route (workRoutes.ts), and `request` is what it is asked with.
+ * @param on is called with how far it is.
+ * @throws {OperatorError} if no daemon runs, or if it cannot do that: what it has done stays done.
+ */
+export async function haveDone<Result>(
+  data: DataDirectory,
+  path: string,
+  request: object,
+  on: StepProgress,
+): Promise<Result> {
+  const response = await begin(data, path, JSON.stringify(request));
+  try {
+    for await (const text of readline.createInterface({ input: response })) {
+      const line: WorkLine<Result> = JSON.parse(text);
+      if ('failed' in line) throw new OperatorError(line.failed);
+      if ('done' in line) return line.done;
+      on(line.doing, line.count);
+    }
+  } catch (error) {
+    if (error instanceof OperatorError) throw error;
+  }
+  throw new OperatorError(
+    `The daemon of ${data} ended before the work was done. See "journalctl -u courtd", and repeat the command: it continues.`,
+  );
+}
+
+async function begin(data: DataDirectory, path: string, body: string): Promise<IncomingMessage> {
+  const socketPath = data.file('controlSocket');
+  checkSocketFile(socketPath);
+  const headers = { 'Content-Length': Buffer.byteLength(body) };
+  const request = http.request({ socketPath, path, method: 'POST', agent: false, headers });
+  request.setTimeout(ANSWER_MS, () => request.destroy(new DaemonHangs(data)));
+  request.end(body);
+  let response: IncomingMessage;
+  try {
+    [response] = (await once(request, 'response')) as [IncomingMessage];
+  } catch (error) {
+    explainFailure(error, data);
+    throw notRunning(data);
+  }
+  if (response.statusCode !== 200) throw unknownAnswer(data, response.statusCode);
+  // It is at work. A sync may take it longer than ANSWER_MS; systemd's watchdog ends a daemon that hangs, and with it this answer.
+  request.setTimeout(0);
+  // The answer says that it is cut short.
+  request.on('error', () => {});
+  return response;
+}
+
+/** What the daemon of this box demands of every event: it says so itself, or its settings do while it is down. */
+export async function rulesOf(data: DataDirectory): Promise<EventRules> {
+  // Whatever keeps it from answering, its settings are known.
+  const daemon = await askStatus(data).catch(() => undefined);
+  const { venue } = daemon ?? {
+    venue: given().COURTD_VENUE ?? serviceOf(data).settings.COURTD_VENUE,
+  };
+  return typeof venue === 'string' ? { venue } : {};
 }

@@ -16,18 +16,15 @@ export interface ControlRoute {
   /** As in `/v1/status`. */
   readonly path: string;
   /** Whatever it throws is logged, and answered with 500. */
-  answer(req: IncomingMessage, res: ServerResponse, query: URLSearchParams): void | Promise<void>;
+  answer(req: IncomingMessage, res: ServerResponse): void | Promise<void>;
 }
 
 /** How often it is looked whether the socket is still there. */
 const LOOK_MS = 4_000;
 
 /** `GET path`: what `look` returns, as JSON. */
-export function jsonRoute<Answer>(
-  path: string,
-  look: (query: URLSearchParams) => Answer | Promise<Answer>,
-): ControlRoute {
-  return { method: 'GET', path, answer: async (_req, res, query) => answerJson(res, await look(query)) };
+export function jsonRoute(path: string, look: () => Promise<unknown>): ControlRoute {
+  return { method: 'GET', path, answer: async (_req, res) => answerJson(res, await look()) };
 }
 
 /**
@@ -94,23 +91,17 @@ export class ControlServer {
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const { path, query } = targetOf(req);
-    const route = this.#routes.find((route) => route.path === path && route.method === req.method);
+    const { url: path, method } = req;
+    const route = this.#routes.find((route) => route.path === path && route.method === method);
     if (route === undefined) return answerJson(res, { error: 'There is nothing here.' }, 404);
     try {
-      await route.answer(req, res, query);
+      await route.answer(req, res);
     } catch (err) {
       this.#log.error({ err, path }, 'a bug in courtd: please report it');
       if (res.headersSent) res.destroy();
       else answerJson(res, { error: 'Something went wrong here: the log has it.' }, 500);
     }
   }
-}
-
-/** Splits a request's target. URL would throw for some that Node lets through, such as `//`. */
-export function targetOf({ url = '' }: IncomingMessage): { path: string; query: URLSearchParams } {
-  const [path = '', ...query] = url.split('?');
-  return { path, query: new URLSearchParams(query.join('?')) };
 }
 
 /** @returns the body; undefined, with the connection ended, if it has more than `most` bytes or does not say how many. */

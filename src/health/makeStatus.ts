@@ -5,8 +5,8 @@ import { withDatabase } from '../store/open/withDatabase.ts';
 import { failureKind } from '../store/sqlite/errors.ts';
 import { type BoxFacts, findProblems } from './findProblems.ts';
 import { problem } from './problems.ts';
-import { shipStatusOf } from './shipStatus.ts';
 import type { Status } from './status.ts';
+import { shipStatusOf } from './status.ts';
 import { readStoreFacts } from './storeFacts.ts';
 
 /** @param nowMs by the box's clock. */

@@ -2,7 +2,6 @@ import type { Validity } from '../host/tlsCertificate.ts';
 import type { SourceFacts, SourceReport } from '../telemetry/source.ts';
 import type { RateReport } from '../telemetry/telemetry.ts';
 import type { StatusProblem } from './finding.ts';
-import type { ShipStatus } from './shipStatus.ts';
 
 /** `courtd status --json`, the only model of a box: the daemon makes it, and writes it to `status.json`. Null is not known. */
 export interface Status {
@@ -53,4 +52,36 @@ export interface DaemonStatus {
   /** The only venue_id that is accepted; null: any. */
   readonly venue: string | null;
   readonly status: Status;
+}
+
+export const SHIP_STATES = ['off', 'connecting', 'current', 'behind', 'fenced', 'refused'] as const;
+export type ShipState = (typeof SHIP_STATES)[number];
+
+/** `ship` in `courtd status --json`; null means unknown. */
+export interface ShipStatus {
+  readonly box: string | null;
+  readonly epoch: string | null;
+  /** Without anything secret. */
+  readonly url: string | null;
+  readonly state: ShipState;
+  /** Headquarters has every event up to here. */
+  readonly shipped_seq: number | null;
+  readonly newest_seq: number | null;
+  readonly behind_events: number | null;
+  /** Since the oldest event that is not shipped was received. */
+  readonly behind_s: number | null;
+  readonly last_ack_at: string | null;
+  readonly error: string | null;
+}
+
+/** How far shipping has got, by the latest report and the current database. */
+export interface ShipView extends ShipStatus {
+  readonly running: boolean;
+  /** Whether events are to be shipped from here: a URL is set, or a shipper has run. */
+  readonly isSetUp: boolean;
+}
+
+/** @returns the members that JSON output has. */
+export function shipStatusOf({ running: _running, isSetUp: _isSetUp, ...status }: ShipView): ShipStatus {
+  return status;
 }

@@ -88,15 +88,6 @@ async function tokenFor(data: string): Promise<string> {
   return (await courtd(['token', 'rotate', '--data', data])).stdout.trim();
 }
 
-t.test('an inherited socket is served; --host and --port are not used', async (t) => {
-  const data = temporaryFolder(t);
-  const token = await tokenFor(data);
-  const holder = await SocketHolder.start(t, data);
-  t.equal(await post(holder.port, token, false), 202);
-  const line = await holder.log.find(({ msg }) => msg === 'listening');
-  t.match(line, { host: '127.0.0.1', port: holder.port, socket: 'courtd.socket, from systemd' });
-});
-
 t.test(
   'under load, a restart with the socket held open loses no event and refuses no connection',
   async (t) => {
@@ -198,16 +189,6 @@ t.test('a descriptor that is no listening TCP socket is an error with status 1',
     t.notMatch(stdout, /"listening"/);
     t.match(stderr, /^courtd: Cannot listen on the socket that systemd passed [^\n]*courtd\.socket[^\n]*\n$/);
   }
-});
-
-t.test('more than one socket is an error with status 1', async (t) => {
-  const listening = net.createServer().listen(0, '127.0.0.1');
-  await once(listening, 'listening');
-  t.teardown(() => listening.close());
-  const { fd } = (listening as unknown as { _handle: { fd: number } })._handle;
-  const { status, stderr } = await serveWith(t, { fd, count: '2' });
-  t.equal(status, 1);
-  t.match(stderr, /^courtd: systemd passed 2 sockets, and courtd takes one: [^\n]*ListenStream=[^\n]*\n$/);
 });
 
 t.test('a socket that was passed to another process is not taken', async (t) => {

@@ -29,18 +29,6 @@ t.test('courtd notifies systemd of its start, its readiness and its stop, in thi
   t.equal(daemon.timesLogged(CANNOT_NOTIFY), 0);
 });
 
-t.test('a start that fails is never called ready', async (t) => {
-  const systemd = new FakeNotify(t);
-  const data = temporaryFolder(t);
-  fs.writeFileSync(path.join(data, 'courtd.db'), 'not a database');
-  t.equal((await courtd(['serve', '--data', data, '--port', '0'], systemd.env)).status, 1);
-  const why = (message: string) =>
-    message.includes('|STATUS=/') && message.includes('is not a courtd database');
-  await systemd.messages.find(why);
-  t.equal(systemd.messages.all.length, 2);
-  t.match(systemd.messages.all[0], /STATUS=starting$/);
-});
-
 t.test('systemctl status says which setting is wrong, and why a certificate cannot be served', async (t) => {
   const systemd = new FakeNotify(t);
   const serve = ['serve', '--data', temporaryFolder(t)];
@@ -50,17 +38,6 @@ t.test('systemctl status says which setting is wrong, and why a certificate cann
   );
   t.equal((await courtd([...serve, '--tls-cert', '/none', '--tls-key', '/none'], systemd.env)).status, 1);
   await systemd.messages.find((message) => /\|STATUS=Cannot read the TLS certificate \/none /.test(message));
-});
-
-t.test('the status says that there is no token, and when there is one', async (t) => {
-  const systemd = new FakeNotify(t);
-  const env = { ...systemd.env, WATCHDOG_USEC: '600000' };
-  const daemon = await Daemon.run(t, temporaryFolder(t), 'none', [], env);
-  await systemd.messages.find((message) =>
-    /READY=1\|STATUS=There is no valid token, .*"sudo courtd token rotate"/.test(message),
-  );
-  await daemon.command('token', 'rotate');
-  await systemd.messages.find((message) => /WATCHDOG=1\|STATUS=listening$/.test(message));
 });
 
 t.test('the watchdog is fed several times in its period, as long as the daemon runs', async (t) => {
@@ -109,20 +86,6 @@ t.test(
     t.equal(said.length, 1);
   },
 );
-
-t.test('a watchdog that is meant for another process is not fed, and SIGHUP changes nothing', async (t) => {
-  const systemd = new FakeNotify(t);
-  const env = { ...systemd.env, WATCHDOG_USEC: '30000', WATCHDOG_PID: '1' };
-  const daemon = await Daemon.start(t, [], undefined, env);
-  await systemd.messages.find((message) => message.includes('READY=1'));
-  for (let i = 0; i < 20; i++) t.equal((await daemon.post(event())).status, 202);
-  daemon.child.kill('SIGHUP');
-  await daemon.logged(/^SIGHUP/);
-  t.equal((await daemon.post(event())).status, 202);
-  t.equal(await daemon.stop(), 0);
-  await systemd.messages.find((message) => message.includes('STOPPING=1'));
-  t.notOk(systemd.messages.all.some((message) => message.includes('WATCHDOG')));
-});
 
 t.test('if systemd-notify fails or is missing, that is logged once and events are accepted', async (t) => {
   const failing = new FakeNotify(t, 'exit 1');

@@ -45,24 +45,6 @@ t.test('a head that is refused gets its answer and no 100', async (t) => {
   }
 });
 
-t.test('HTTP/1.0 in chunks ends the connection, whatever it asks for', async (t) => {
-  const body = JSON.stringify(event());
-  const client = await RawClient.connect(t, daemon);
-  const headers = { connection: 'keep-alive', 'transfer-encoding': 'chunked' };
-  const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-  client.send(good({ line: 'POST /v1/events HTTP/1.0', headers, body: chunks }));
-  t.equal((await client.next()).headers.get('connection'), 'close');
-  t.equal(await client.over, null);
-});
-
-t.test('a client that asks for the end of the connection gets it after its answer', async (t) => {
-  const client = await RawClient.connect(t, daemon);
-  client.send(good({ headers: { connection: 'close' } }));
-  const answer = await client.next();
-  t.strictSame([answer.body, answer.headers.get('connection')], [ACCEPTED, 'close']);
-  t.equal(await client.over, null);
-});
-
 t.test(
   'if a request is rejected before its body has come, the body is discarded and the connection is not reset',
   async (t) => {
@@ -93,12 +75,6 @@ t.test('a client that ends in the middle of a body that was refused gets no seco
   client.socket.end();
   t.equal(await client.over, null);
   t.equal(client.unread, '');
-});
-
-t.test('a client that says it will send no more still gets its answer', async (t) => {
-  const client = await RawClient.connect(t, daemon);
-  client.socket.end(good());
-  t.equal((await client.next()).body, ACCEPTED);
 });
 
 t.test(
@@ -205,16 +181,6 @@ t.test(
 function inChunks(text: string): string {
   return `${text.replace(/./g, '1\r\n$&\r\n')}0\r\n\r\n`;
 }
-
-t.test('a body may come byte by byte', async (t) => {
-  const client = await RawClient.connect(t, daemon);
-  const bytes = request(daemon, {
-    headers: { 'transfer-encoding': 'chunked' },
-    body: inChunks(JSON.stringify(event())),
-  });
-  for (const byte of bytes) await client.sendAll(Buffer.of(byte));
-  t.equal((await client.next()).body, ACCEPTED);
-});
 
 t.test(
   'a body in thousands of chunks of one byte is rejected, and one in larger chunks is stored',

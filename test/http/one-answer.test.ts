@@ -52,29 +52,6 @@ t.test('a request that offers an upgrade is answered, and nothing behind it is s
   t.strictSame([...(await stored(session_id))], [own[0]!.event_id]);
 });
 
-t.test(
-  'the answer in front is given, whatever offers of an upgrade come behind it in one piece',
-  async (t) => {
-    const session_id = 'offers';
-    const [plain, offer] = [{}, UPGRADE];
-    for (const kinds of [
-      [plain, plain, offer],
-      [plain, plain, offer, plain],
-      [plain, plain, plain, offer],
-      [plain, offer, offer],
-    ]) {
-      const own = kinds.map(() => event({ session_id }));
-      const all = own.map((one, i) => request(daemon, { headers: kinds[i]!, body: JSON.stringify(one) }));
-      const client = await RawClient.connect(t, daemon);
-      client.send(Buffer.concat(all));
-      t.equal((await client.next()).status, 202);
-      t.strictSame(await answersOf(client), []);
-      t.ok((await stored(session_id)).has(own[0]!.event_id));
-    }
-    t.equal((await stored(session_id)).size, 4, 'and nothing else is stored');
-  },
-);
-
 t.test('the content of a body is never read as a request, nor is anything behind an upgrade', async (t) => {
   const session_id = 'smuggled';
   const inner = request(daemon, { body: JSON.stringify(event({ session_id, event_id: 'inner' })) });
@@ -110,25 +87,6 @@ t.test('an upgrade whose body can never be whole is answered when its client has
     t.strictSame(more, []);
   }
   t.strictSame([...(await stored('never'))], []);
-});
-
-t.test('an upgrade whose body is broken or cut is not stored', async (t) => {
-  const session_id = 'cut';
-  const body = JSON.stringify(event({ session_id }));
-  const chunked = { ...UPGRADE, 'transfer-encoding': 'chunked' };
-  const cut = [
-    request(daemon, { headers: UPGRADE, body }).subarray(0, -1),
-    request(daemon, { headers: chunked, body: `${body.length.toString(16)}\r\n${body}` }),
-    request(daemon, { headers: chunked, body: `${(body.length - 1).toString(16)}\r\n${body}\r\n0\r\n\r\n` }),
-  ];
-  for (const bytes of cut) {
-    const client = await RawClient.connect(t, daemon);
-    await client.sendAll(bytes);
-    client.socket.resetAndDestroy();
-    await client.over;
-  }
-  t.equal((await RawClient.ask(t, daemon, request(daemon, { body: '[]' }))).status, 202);
-  t.strictSame([...(await stored(session_id))], []);
 });
 
 t.test('bytes behind a request are not read until that request is answered', async (t) => {

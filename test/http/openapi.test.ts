@@ -5,7 +5,7 @@ import t from 'tap';
 import { BATCH_EVENTS, BODY_BYTES, BODY_VALUES, EOT_CHARS } from '../../src/base/limits.ts';
 import { courtdVersion } from '../../src/base/version.ts';
 import { PROBLEMS, type ProblemCode } from '../../src/protocol/errors.ts';
-import { ENVELOPE_FIELDS, EVENT_TYPES, PAYLOAD_FIELDS, TYPES } from '../../src/protocol/eventTypes.ts';
+import { ENVELOPE_FIELDS, EVENT_TYPES, PAYLOAD_FIELDS } from '../../src/protocol/eventTypes.ts';
 import { openapiDocument } from '../../src/vendor/openapi/document.ts';
 import { courtd, Daemon } from '../harness/daemon.ts';
 import { eotText, oracleNs } from '../harness/eotOracle.ts';
@@ -154,17 +154,6 @@ t.test('an event is valid by the document exactly if courtd accepts it', async (
   t.ok(taken > 200 && taken < sent.length - 200, `${taken} of ${sent.length}`);
 });
 
-t.test('which payload is usual with which type is as the table of types has it', async (t) => {
-  const { Event, ...schemas } = document.components.schemas;
-  t.strictSame(Object.keys(Event.discriminator.mapping), EVENT_TYPES);
-  for (const type of EVENT_TYPES) {
-    const name = Event.discriminator.mapping[type]!.split('/').at(-1)!;
-    const { properties } = schemas[name]!.allOf[1]!;
-    t.equal(properties.type.const, type);
-    t.strictSame(Object.keys(properties.payload.properties), TYPES[type].fields, type);
-  }
-});
-
 const DEEP = `{"a":${'['.repeat(40)}${']'.repeat(40)}}`;
 
 /** A body for each code that is about one. */
@@ -215,13 +204,6 @@ t.test('every rejection of a body is an answer of the document', async (t) => {
   t.match(JSON.parse(declared.body), { code: 'body_too_large', size_bytes: 2 * BODY_BYTES });
   t.equal(answerFaults(declared), '');
   for (const [what, body, headers] of others) t.equal(answerFaults(await posted(body, headers)), '', what);
-});
-
-t.test('the document says after which problem events may be stored all the same', async (t) => {
-  t.match(
-    document.components.schemas.Problem.description,
-    /^Nothing of the request was stored; .*`storage_failed`/,
-  );
 });
 
 t.test('every problem is in the document, and what it does not know is not valid by it', async (t) => {

@@ -85,18 +85,3 @@ t.test('the oldest of too many addresses is forgotten', (t) => {
   spend('oldest');
   t.end();
 });
-
-t.test('a rate of 0 is no limit', async (t) => {
-  const daemon = await Daemon.start(t, ['--rate-limit', '0']);
-  const [clients, each] = [20, 110];
-  const statuses: number[] = [];
-  const ask = async (client: RawClient) => {
-    for (let i = 0; i < each; i++) {
-      client.send(request(daemon, { line: 'GET / HTTP/1.1' }));
-      statuses.push((await client.next()).status);
-    }
-  };
-  const connecting = Array.from({ length: clients }, () => RawClient.connect(t, daemon));
-  await Promise.all((await Promise.all(connecting)).map(ask));
-  t.strictSame([...new Set(statuses)], [404]);
-});

@@ -100,18 +100,6 @@ t.test('a client that disconnects during a request leaves nothing behind', async
   t.equal((await daemon.command('export', 'gone')).status, 1);
 });
 
-t.test('who asks for a tunnel behind a good request and resets the connection does no harm', async (t) => {
-  const both = Buffer.concat([good(), request(daemon, { line: 'CONNECT a:1 HTTP/1.1' })]);
-  const clients = Array.from({ length: 100 }, async () => {
-    const client = await RawClient.connect(t, daemon);
-    await client.sendAll(both);
-    client.socket.resetAndDestroy();
-    await client.over;
-  });
-  await Promise.all(clients);
-  t.equal((await RawClient.ask(t, daemon, good())).body, ACCEPTED);
-});
-
 t.test('the connection of a rejected client that leaves without its body is released at once', async (t) => {
   // It has the ten seconds of a drain: it does not read, or the end of the answer would end this side too.
   const staying = await RawClient.connect(t, daemon, newAddress());

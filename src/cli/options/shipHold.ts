@@ -1,6 +1,5 @@
 import { UsageError } from '../../base/operatorError.ts';
-import type { ShipView } from '../../health/shipStatus.ts';
-import type { CopyStatus } from '../../health/status.ts';
+import type { CopyStatus, ShipView } from '../../health/status.ts';
 import type { PruneSelection } from '../../store/retention/expiredEvents.ts';
 import { parseDuration } from './optionParsers.ts';
 

@@ -3,7 +3,7 @@ import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError, UsageError } from '../../base/operatorError.ts';
 import { counted, isoTime, NS_PER_MS } from '../../base/units.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
-import { assertDaemonRuns, haveDone } from '../../control/workClient.ts';
+import { assertDaemonRuns, haveDone } from '../../control/controlClient.ts';
 import { ERASE_PATH, type EraseBody } from '../../control/workRoutes.ts';
 import { shownUrl } from '../../fleet/nats/address.ts';
 import { copyReport } from '../../fleet/report/copyReport.ts';

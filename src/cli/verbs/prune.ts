@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { type Command, Option } from 'commander';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { bytesFor, counted, isoTime } from '../../base/units.ts';
-import { assertDaemonRuns, haveDone } from '../../control/workClient.ts';
+import { assertDaemonRuns, haveDone } from '../../control/controlClient.ts';
 import { PRUNE_PATH } from '../../control/workRoutes.ts';
 import { viewCopy } from '../../fleet/report/copyReport.ts';
 import { viewShip } from '../../fleet/ship/view.ts';

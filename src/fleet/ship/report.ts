@@ -1,4 +1,4 @@
-import { SHIP_STATES, type ShipState } from '../../health/shipStatus.ts';
+import { SHIP_STATES, type ShipState } from '../../health/status.ts';
 import { isSeqOrNull, isText, isTextOrNull, ReportFile } from '../report/reportFile.ts';
 
 /** How far a shipper is. */

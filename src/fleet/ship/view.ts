@@ -1,5 +1,5 @@
 import type { DataDirectory } from '../../base/dataDirectory.ts';
-import type { ShipState, ShipView } from '../../health/shipStatus.ts';
+import type { ShipState, ShipView } from '../../health/status.ts';
 import type { Epoch } from '../../store/layout/epochs.ts';
 import type { Lag, ShippedOf } from '../../store/read/shipLag.ts';
 import { shownUrl } from '../nats/address.ts';
