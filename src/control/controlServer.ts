@@ -71,8 +71,8 @@ export class ControlServer {
     const server = this.#servers.at(-1);
     if (!server?.listening || fs.existsSync(this.#directory.file('controlSocket'))) return;
     server.close(() => this.#servers.splice(this.#servers.indexOf(server), 1));
-    this.#log.warn('control.sock was removed: it is made again');
     await this.listen();
+    this.#log.warn('control.sock was removed: it is made again');
   }
 
   #tell(error: NodeJS.ErrnoException): void {
