@@ -77,9 +77,6 @@ export class BadLine {
       // Not within the duplicate_window of its streams, in which the server itself would drop it.
       for (const goOn of this.#keptBack.splice(0)) setTimeout(goOn, LATE_MS);
       if (this.#happens('ack swallowed')) return void near.destroy();
-      if (this.#happens('ack late')) {
-        return void setTimeout(() => near.write(frame), this.#random.next() * LATE_MS);
-      }
       near.write(frame);
       if (this.#happens('ack twice')) near.write(frame);
     });

@@ -96,7 +96,7 @@ const FAIR: readonly (readonly [what: string, lines: string])[] = [
   ['a machine that stood still at first', '0 a | busy; 3.4 a | busy; 5.4 a | busy; 9.5 a'],
 ];
 
-t.test("what is the box's doing, or bad luck, fails nobody", (t) => {
+t.test('a fault that the box or chance can have caused fails no camera', (t) => {
   for (const [what, lines] of FAIR) t.strictSame(failed(lines, later(70)), [], what);
   t.strictSame(failed('0 a b | busy'), [], 'a camera that was switched off meanwhile');
   const waiting = `${later(-40)}; 0 a=x | told:503:4; 1 b=x`;
