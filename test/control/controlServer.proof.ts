@@ -41,12 +41,6 @@ t.test('nobody answers if no daemon runs or one was killed', async (t) => {
   t.equal(await ask(data), undefined);
 });
 
-t.test('a second daemon takes nothing away from the one that lives', async (t) => {
-  const daemon = await Daemon.start(t);
-  await t.rejects(Daemon.run(t, daemon.data, daemon.token), /Another/);
-  t.match(await ask(daemon.data), { listening: `127.0.0.1:${daemon.port}` });
-});
-
 t.test(
   'clients that never end a request, or never read, keep the daemon neither from work nor from its end',
   async (t) => {
@@ -94,12 +88,3 @@ for (const [what, put, take] of [
     },
   );
 }
-
-t.test('a directory whose name is too long for a socket is reported, and events are accepted', async (t) => {
-  const data = path.join(temporaryFolder(t), 'x'.repeat(110));
-  const daemon = await Daemon.start(t, [], data);
-  t.equal((await daemon.post(event())).status, 202);
-  const { status, stderr } = await daemon.command('status');
-  t.equal(status, 1);
-  t.match(stderr, /too long for the name of a socket/);
-});

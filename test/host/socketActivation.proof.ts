@@ -1,10 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import fs from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
-import os from 'node:os';
-import path from 'node:path';
 import t from 'tap';
 import {
   BIN,
@@ -167,29 +164,6 @@ async function serveWith(t: Cleanup, { fd, count = '1', pid = '$$' }: Passed) {
   const [status] = await exited;
   return { status, stdout, stderr };
 }
-
-t.test('a descriptor that is no listening TCP socket is an error with status 1', async (t) => {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'courtd-fd-'));
-  t.teardown(() => fs.rmSync(folder, { recursive: true }));
-  const handleOf = (owner: object) => (owner as { _handle: { fd: number } })._handle.fd;
-  const file = fs.openSync(path.join(folder, 'file'), 'w');
-  const local = net.createServer().listen(path.join(folder, 'local'));
-  const listening = net.createServer().listen(0, '127.0.0.1');
-  await Promise.all([once(local, 'listening'), once(listening, 'listening')]);
-  const connected = net.connect({ host: '127.0.0.1', port: (listening.address() as net.AddressInfo).port });
-  await once(connected, 'connect');
-  t.teardown(() => {
-    fs.closeSync(file);
-    connected.destroy();
-    for (const server of [local, listening]) server.close();
-  });
-  for (const fd of [file, handleOf(local), handleOf(connected)]) {
-    const { status, stdout, stderr } = await serveWith(t, { fd });
-    t.equal(status, 1);
-    t.notMatch(stdout, /"listening"/);
-    t.match(stderr, /^courtd: Cannot listen on the socket that systemd passed [^\n]*courtd\.socket[^\n]*\n$/);
-  }
-});
 
 t.test('a socket that was passed to another process is not taken', async (t) => {
   const listening = net.createServer().listen(0, '127.0.0.1');

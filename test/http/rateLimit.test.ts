@@ -1,6 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { TRACKED_ADDRESSES } from '../../src/base/limits.ts';
 import { Admission } from '../../src/http/admission.ts';
 import { stopClock } from '../harness/clock.ts';
 import { Daemon } from '../harness/daemon.ts';
@@ -66,22 +65,5 @@ t.test('the burst is twice the rate, however long nothing was sent', (t) => {
   t.equal(burst(), 5, 'and then what the time gives');
   pass(3_600_000);
   t.equal(burst(), 20);
-  t.end();
-});
-
-t.test('the oldest of too many addresses is forgotten', (t) => {
-  stopClock(t);
-  const LIMITED = { code: 'rate_limited' };
-  const limit = new Admission(1);
-  const spend = (network: string) => {
-    for (let i = 0; i < 2; i++) limit.takeRequest(network);
-    t.throws(() => limit.takeRequest(network), LIMITED);
-  };
-  spend('oldest');
-  spend('next');
-  for (let i = 0; i < TRACKED_ADDRESSES - 2; i++) limit.takeRequest(`network ${i}`);
-  t.throws(() => limit.takeRequest('oldest'), LIMITED, 'as many as there is room for are remembered');
-  limit.takeRequest('one more');
-  spend('oldest');
   t.end();
 });
