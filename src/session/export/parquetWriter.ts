@@ -106,13 +106,13 @@ export class ParquetWriter implements EventWriter {
   async end({ seq, ms }: AsOf): Promise<void> {
     this.#metadata.push({ key: 'courtd.as_of', value: JSON.stringify({ seq, made_at: isoTime(ms) }) });
     if (this.#events > 0) await this.#endGroup();
-    this.#groups.finish();
+    await this.#groups.finish();
     await this.#flush();
   }
 
   async #endGroup(): Promise<void> {
     const columnData = NAMES.map((name, i) => ({ name, data: this.#columns[i]!, offsetIndex: false }));
-    this.#groups.write({ columnData, rowGroupSize: this.#events });
+    await this.#groups.write({ columnData, rowGroupSize: this.#events });
     this.#columns = emptyColumns();
     this.#events = 0;
     this.#jsonBytes = 0;
