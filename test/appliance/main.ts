@@ -11,7 +11,6 @@ import { firstHour } from './steps/install.ts';
 import { keeping } from './steps/keeping.ts';
 import { shipping } from './steps/shipping.ts';
 import { upgrades } from './steps/upgrade.ts';
-import { users } from './steps/users.ts';
 import { debianTree, SUITES, type Suite } from './tree.ts';
 import { LOADS, number, Venue } from './venue.ts';
 import { Walk } from './walk.ts';
@@ -105,7 +104,6 @@ async function life(suite: Suite, packages: Packages): Promise<boolean> {
     await firstHour(walk, venue!, packages.now);
     await crashes(walk, venue!);
     await upgrades(walk, venue!, packages);
-    await users(walk, venue!);
     await keeping(walk, venue!);
     await shipping(walk, venue!);
     await ending(walk, venue!, packages.now);

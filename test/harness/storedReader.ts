@@ -14,8 +14,6 @@ export interface Stored {
   readonly twice: readonly string[];
   /** Keys of events that nobody sent like that. */
   readonly changed: readonly string[];
-  /** Keys that have moved to the file (src/store/write/keys.ts). */
-  readonly flushed: number;
 }
 
 /** Reads databases of one history: what has been compared once is known by its text from then on. */
@@ -33,7 +31,6 @@ export class StoredReader {
     try {
       const pages = db.pragma('integrity_check', { simple: true }) as string;
       const integrity = countsAreRight(db) ? pages : 'a session has counted wrongly';
-      const flushed = db.prepare<[], number>('SELECT count(*) FROM key').pluck().get() ?? 0;
       const keys = new Set<string>();
       const [twice, changed]: [string[], string[]] = [[], []];
       for (const { key, json } of storedEvents(db)) {
@@ -41,7 +38,7 @@ export class StoredReader {
         keys.add(key);
         if (!this.#isAsSent(key, json)) changed.push(key);
       }
-      return { integrity, keys, twice, changed, flushed };
+      return { integrity, keys, twice, changed };
     } finally {
       db.close();
     }

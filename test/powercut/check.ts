@@ -9,14 +9,6 @@ import type { Workshop } from '../harness/workshop.ts';
 import { type Opened, openDaemon, openStore } from './opened.ts';
 import { dataIn } from './recording.ts';
 
-/** What was found on a disk after a cut. */
-export interface Finding {
-  readonly faults: readonly Fault[];
-  readonly stored: number;
-  /** Keys in the file, and not in memory. */
-  readonly flushed: number;
-}
-
 /** Requests that are sent once more after a cut where not all of them are: the last ones that were answered, and any. */
 const RESENT = { last: 3, any: 3, unanswered: 3 };
 
@@ -36,13 +28,13 @@ export class Check {
     this.#reader = new StoredReader(history);
   }
 
-  /** @param byDaemon starts the program itself, not just its store. */
-  async run(image: string, cut: number, byDaemon: boolean): Promise<Finding> {
+  /** @param byDaemon starts the program itself, not just its store. @returns what is wrong on a disk after a cut. */
+  async run(image: string, cut: number, byDaemon: boolean): Promise<readonly Fault[]> {
     let mounted: ReturnType<Workshop['mount']>;
     try {
       mounted = this.#workshop.mount(image, 'after');
     } catch (error) {
-      return nothing('unmountable', error);
+      return [faultOf('unmountable', error)];
     }
     try {
       return await this.#look(dataIn(mounted.folder), cut, byDaemon);
@@ -51,22 +43,21 @@ export class Check {
     }
   }
 
-  async #look(data: string, cut: number, byDaemon: boolean): Promise<Finding> {
+  async #look(data: string, cut: number, byDaemon: boolean): Promise<readonly Fault[]> {
     const answered = this.#history.answered(cut);
     const tokens = this.#history.shownTokens(cut);
     if (!fs.existsSync(path.join(data, 'courtd.db')) && tokens.length + answered.length > 0) {
-      return nothing('lost', 'the whole database');
+      return [faultOf('lost', 'the whole database')];
     }
     let opened: Opened;
     try {
       opened = byDaemon && tokens.length > 0 ? await openDaemon(data, tokens.at(-1)!) : await openStore(data);
     } catch (error) {
-      return nothing('stopped', error);
+      return [faultOf('stopped', error)];
     }
     const faults: Fault[] = [];
-    let stored: Stored | undefined;
     try {
-      stored = this.#reader.read(data);
+      const stored = this.#reader.read(data);
       faults.push(...compareStored(stored, this.#history, answered, cut));
       for (const token of tokens) {
         if (!(await opened.accepts(token))) faults.push({ kind: 'lost', what: 'a token that was shown' });
@@ -74,11 +65,11 @@ export class Check {
       const sound = faults.length === 0;
       if (sound) faults.push(...(await this.#goOn(opened, data, this.#resent(cut, byDaemon), stored)));
     } catch (error) {
-      faults.push({ kind: 'stopped', what: String(error) });
+      faults.push(faultOf('stopped', error));
     } finally {
       await opened.close();
     }
-    return { faults, stored: stored?.keys.size ?? 0, flushed: stored?.flushed ?? 0 };
+    return faults;
   }
 
   /** What was answered and what was not. */
@@ -120,12 +111,8 @@ export class Check {
   }
 }
 
-function nothing(kind: Fault['kind'], why: unknown): Finding {
-  return {
-    faults: [{ kind, what: String(why instanceof Error ? why.message : why) }],
-    stored: 0,
-    flushed: 0,
-  };
+function faultOf(kind: Fault['kind'], why: unknown): Fault {
+  return { kind, what: String(why instanceof Error ? why.message : why) };
 }
 
 function times<Item>(count: number, make: () => Item): Item[] {

@@ -1,6 +1,5 @@
 import { Command, Option } from 'commander';
 import { integer } from '../../src/cli/options/optionParsers.ts';
-import { KEY_LIMITS } from '../../src/store/write/keys.ts';
 import { Random } from '../../src/vendor/simulate/random.ts';
 import { FAULTS } from '../harness/compareStored.ts';
 import { Traffic } from '../harness/traffic.ts';
@@ -9,106 +8,89 @@ import { Check } from './check.ts';
 import { chooseCuts } from './cuts.ts';
 import { missingNeeds } from './needs.ts';
 import { IN_FLIGHT, Platter } from './platter.ts';
-import { type Recording, type RecordingOptions, record } from './recording.ts';
+import { type Recording, record } from './recording.ts';
 
 /**
- * What is left of courtd when the power goes: `npm run power-cut` (`-- --cuts N --seed N --flushing N`). Two recorded
- * runs of the real program under load, with prunes in the middle, on a disk whose every write is logged; then simulated cuts, each at some write,
- * with what was in flight landed whole, not at all, or torn. After each, the file system is mounted, courtd starts,
+ * What is left of courtd when the power goes: `npm run power-cut` (`-- --cuts N --seed N`). A recorded run
+ * of the real program under load, with prunes in the middle, on a disk whose every write is logged; then simulated cuts, each
+ * at some write, with what was in flight landed whole, not at all, or torn. After each, the file system is mounted, courtd starts,
  * and everything that was acknowledged by then must be stored, once; pruned events may be. Exit status 1 otherwise.
- *
- * The second run is on a store that is about to move its keys (src/store/write/keys.ts): almost KeyLimits.move events are there
- * before it, so each of its cuts takes ten times as long, and there are fewer of them.
  */
 
-const IN_PLAY: RecordingOptions = { requests: 800, before: 0, mebibytes: 128 };
-const FLUSHING: RecordingOptions = { requests: 400, before: KEY_LIMITS.move - 1000, mebibytes: 512 };
 /** After one cut of so many it is the program itself that starts, and otherwise its store. */
 const DAEMON_EVERY = 10;
 const FAULTS_TOLD = 10;
 
 interface Options {
   readonly cuts: number;
-  readonly flushing: number;
   readonly seed: number;
 }
 
 const number = (flag: string, what: string, usual: number) =>
   new Option(`--${flag} <number>`, what).default(usual).argParser(integer(0, 1_000_000_000));
-const { cuts, flushing, seed } = new Command('npm run power-cut --')
+const { cuts, seed } = new Command('npm run power-cut --')
   .description('cuts the power of a recorded run of courtd, and looks for what was acknowledged')
-  .addOption(number('cuts', 'of a run that begins on an empty store', 500))
-  .addOption(number('flushing', 'cuts of a run on a store that is about to flush', 50))
+  .addOption(number('cuts', 'how many', 500))
   .addOption(number('seed', 'the same one gives the same cuts of the same recording', 1))
   .parse()
   .opts<Options>();
 const lacks = missingNeeds();
 if (lacks === undefined) {
-  const first = await run('in play', IN_PLAY, cuts, seed);
-  const second = await run('flushing', FLUSHING, flushing, seed + 1);
-  process.exit(first && second ? 0 : 1);
+  process.exit((await run()) ? 0 : 1);
 } else {
   console.error(`power-cut: ${lacks}`);
   process.exitCode = 1;
 }
 
 /** @returns whether all went well. */
-async function run(name: string, options: RecordingOptions, count: number, seed: number): Promise<boolean> {
-  if (count === 0) return true;
+async function run(): Promise<boolean> {
   const workshop = new Workshop('power-cut');
   const random = new Random(seed);
   const startedAt = performance.now();
-  const recording = await record(workshop, random, options);
-  tellRecording(name, recording, performance.now() - startedAt);
-  const isSound = await cutAll(name, workshop, recording, count, random);
+  const recording = await record(workshop, random);
+  tellRecording(recording, performance.now() - startedAt);
+  const isSound = await cutAll(workshop, recording, random);
   workshop.end();
   return isSound;
 }
 
-async function cutAll(
-  name: string,
-  workshop: Workshop,
-  recording: Recording,
-  count: number,
-  random: Random,
-): Promise<boolean> {
+async function cutAll(workshop: Workshop, recording: Recording, random: Random): Promise<boolean> {
   const { image, log, history } = recording;
   const platter = new Platter(image, log);
   const check = new Check(workshop, history, new Traffic(random, history), random);
   const failed = Object.fromEntries(FAULTS.map((kind) => [kind, 0]));
   const faults = [...history.faults];
-  let [flying, flushed, daemons] = [0, 0, 0];
+  let [flying, daemons] = [0, 0];
   const startedAt = performance.now();
-  for (const [i, cut] of chooseCuts(recording, count, random).entries()) {
+  for (const [i, cut] of chooseCuts(recording, cuts, random).entries()) {
     const inFlight = cut === log.entries.length ? 'whole' : random.pick(IN_FLIGHT);
     const disk = workshop.file('cut');
     if (platter.cut(cut, inFlight, random, disk) > 0) flying++;
     const byDaemon = i % DAEMON_EVERY === 0;
-    const finding = await check.run(disk, cut, byDaemon);
+    const found = await check.run(disk, cut, byDaemon);
     if (byDaemon) daemons++;
-    if (finding.flushed > 0) flushed++;
-    for (const kind of new Set(finding.faults.map(({ kind }) => kind))) failed[kind]!++;
-    for (const { kind, what } of finding.faults) {
+    for (const kind of new Set(found.map(({ kind }) => kind))) failed[kind]!++;
+    for (const { kind, what } of found) {
       faults.push(`cut after write ${cut} of ${log.entries.length}, in flight ${inFlight}: ${kind}: ${what}`);
     }
     if (process.stderr.isTTY) process.stderr.write(`\r${i + 1} cuts, ${faults.length} faults `);
   }
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
-  const ms = (performance.now() - startedAt) / count;
+  const ms = (performance.now() - startedAt) / cuts;
   for (const fault of faults.slice(0, FAULTS_TOLD)) console.log(fault);
   if (faults.length > FAULTS_TOLD) console.log(`... and ${faults.length - FAULTS_TOLD} faults more`);
   const counts = FAULTS.map((kind) => `${kind} ${failed[kind]}`).join(', ');
   console.log(
-    `${name}: ${count} power cuts: ${counts}; ${ms.toFixed(0)} ms each; ${flying} with writes in flight, ${flushed} with flushed keys, ${daemons} started as the program itself`,
+    `${cuts} power cuts: ${counts}; ${ms.toFixed(0)} ms each; ${flying} with writes in flight, ${daemons} started as the program itself`,
   );
   return faults.length === 0;
 }
 
-function tellRecording(name: string, { log, history }: Recording, ms: number): void {
+function tellRecording({ log, history }: Recording, ms: number): void {
   const pruned = history.prunes.reduce((sum, { events }) => sum + events, 0);
   const flushes = log.entries.filter(({ isFlush }) => isFlush).length;
   console.log(
-    `${name}: recorded ${history.texts.size} events in ${history.requests.length} requests and ${history.resends} resends, ` +
+    `recorded ${history.texts.size} events in ${history.requests.length} requests and ${history.resends} resends, ` +
       `${pruned} events deleted by ${history.prunes.length} prunes, ` +
       `${log.entries.length} writes and flushes (${flushes} of them) in ${(ms / 1000).toFixed(1)} s`,
   );

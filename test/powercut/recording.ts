@@ -1,16 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { DataDirectory } from '../../src/base/dataDirectory.ts';
-import { BATCH_EVENTS } from '../../src/base/limits.ts';
-import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
-import { Store } from '../../src/store/store.ts';
 import type { Random } from '../../src/vendor/simulate/random.ts';
 import { courtd, Daemon } from '../harness/daemon.ts';
 import { History } from '../harness/history.ts';
 import { Senders, targetOf } from '../harness/senders.ts';
-import { UNWATCHED } from '../harness/storeEvents.ts';
 import { Traffic } from '../harness/traffic.ts';
 import { untilExit } from '../harness/untilExit.ts';
 import type { Workshop } from '../harness/workshop.ts';
@@ -21,14 +15,9 @@ import type { WriteLog } from './write-log.ts';
 
 /** courtd makes it, on the disk whose power is cut. */
 const DATA = 'var/courtd';
-
-export interface RecordingOptions {
-  /** Different ones, resends aside. */
-  readonly requests: number;
-  /** Events that are stored before the recording begins. */
-  readonly before: number;
-  readonly mebibytes: number;
-}
+const MEBIBYTES = 128;
+/** Different ones, resends aside. */
+const REQUESTS = 800;
 
 /** What happened to the disk, and what the senders know. */
 export interface Recording {
@@ -46,15 +35,10 @@ export function dataIn(folder: string): string {
  * Records courtd under load from several senders: a first start, a second token, a `kill -9` while another program
  * has the database open, another one while none has, and a stop in good order at the end; and one prune after the other.
  */
-export async function record(
-  workshop: Workshop,
-  random: Random,
-  options: RecordingOptions,
-): Promise<Recording> {
+export async function record(workshop: Workshop, random: Random): Promise<Recording> {
   const history = new History();
   const traffic = new Traffic(random, history);
-  const live = makeImage(workshop, options.mebibytes);
-  await storeBefore(workshop, live, traffic, history, options.before);
+  const live = makeImage(workshop, MEBIBYTES);
   const image = workshop.file('before');
   execFileSync('cp', ['--sparse=auto', live, image]);
   const disk = await RecordedDisk.start(workshop, live);
@@ -73,7 +57,7 @@ export async function record(
     traffic,
     clock: () => log.length(),
     token,
-    requests: options.requests,
+    requests: REQUESTS,
   });
   const serve = () => Daemon.run(untilExit, data, token, SERVE);
   const restart = async (daemon: Daemon) => {
@@ -105,27 +89,4 @@ export async function record(
   log.length();
   disk.stop();
   return { image, log, history };
-}
-
-/** Stores events on the disk before anything is recorded: they count as acknowledged from the beginning. */
-async function storeBefore(
-  workshop: Workshop,
-  image: string,
-  traffic: Traffic,
-  history: History,
-  count: number,
-): Promise<void> {
-  if (count === 0) return;
-  const { folder, unmount } = workshop.mount(image, 'before-mount');
-  const store = await Store.open(new DataDirectory(dataIn(folder)), UNWATCHED);
-  for (let left = count; left > 0; left -= BATCH_EVENTS) {
-    const session = `session-${left > count / 2 ? 0 : 1}`;
-    const sent = history.add(traffic.fresh(Math.min(left, BATCH_EVENTS), session));
-    await store.append(decodeBatch(Buffer.from(sent.body)));
-    sent.answeredAt = 0;
-    // The writer flushes between turns.
-    await sleep(0);
-  }
-  await store.close();
-  unmount();
 }
