@@ -3,32 +3,24 @@ import { BACKUPS_KEPT_MAX } from '../../base/limits.ts';
 import { say } from '../terminal/output.ts';
 import { integer, parseBox, parseDuration } from './optionParsers.ts';
 
-/** Variables without an option: the units of the timers, the package and `courtd alert` read them. */
-const UNIT_VARIABLES: Readonly<Record<string, (text: string) => unknown>> = {
-  COURTD_ALERT_COMMAND: String,
-  COURTD_ALERT_URL: String,
-  COURTD_BACKUP_DIR: String,
+/** Parsers of variables without an option: the units of the timers and the shipper read them. */
+const UNIT_PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   COURTD_BACKUP_KEEP: integer(1, BACKUPS_KEPT_MAX),
-  COURTD_COPY_DIR: String,
-  COURTD_PING_URL: String,
-  COURTD_PURGE_DATA: String,
   COURTD_SHIP_HOLD: parseDuration,
-  COURTD_SHIP_URL: String,
   COURTD_SHIP_BOX: parseBox,
-  COURTD_SHIP_CREDS: String,
-  COURTD_SHIP_CA: String,
-  COURTD_SHIP_PLAYERS: String,
-  COURTD_SHIP_FEED: String,
-  COURTD_TOKEN_FILE: String,
 };
 
-/** The name of every variable that has an effect; a test holds it to the options, so that no start has to load them all. */
+/** The name of every variable that has an effect; a test holds it to the options and the units, so that no start has to load them all. */
 export const VARIABLES: readonly string[] = [
-  ...Object.keys(UNIT_VARIABLES),
-  ...'DATA HOST PORT VENUE RATE_LIMIT CONNECTIONS_PER_ADDRESS BODY_LIMIT MIN_FREE KEEP KEEP_POSITIONS QUIET REFUSED_BYTES LOG_LEVEL TLS_CERT TLS_KEY RUN_DIR FLEET_CREDS FLEET_CA TOKEN'
-    .split(' ')
-    .map((name) => `COURTD_${name}`),
-];
+  ...'ALERT_COMMAND ALERT_URL BACKUP_DIR BACKUP_KEEP COPY_DIR PING_URL PURGE_DATA TOKEN_FILE'.split(' '),
+  ...'SHIP_URL SHIP_BOX SHIP_CREDS SHIP_CA SHIP_PLAYERS SHIP_FEED SHIP_HOLD FLEET_CREDS FLEET_CA TOKEN'.split(
+    ' ',
+  ),
+  ...'DATA HOST PORT VENUE RATE_LIMIT CONNECTIONS_PER_ADDRESS BODY_LIMIT MIN_FREE KEEP KEEP_POSITIONS'.split(
+    ' ',
+  ),
+  ...'QUIET REFUSED_BYTES LOG_LEVEL TLS_CERT TLS_KEY RUN_DIR'.split(' '),
+].map((name) => `COURTD_${name}`);
 
 /** An empty variable counts as unset, as in an EnvironmentFile of systemd; commander would take it as a value. */
 export function dropEmptyVariables(): void {
@@ -56,7 +48,7 @@ export function variableFault(program: Command, name: string, value: string): st
   try {
     if (option?.argChoices && !option.argChoices.includes(value))
       return `Give one of ${option.argChoices.join(', ')}.`;
-    (option?.parseArg ?? UNIT_VARIABLES[name])?.(value, undefined);
+    (option?.parseArg ?? UNIT_PARSERS[name])?.(value, undefined);
     return undefined;
   } catch (error) {
     if (error instanceof InvalidArgumentError) return error.message;

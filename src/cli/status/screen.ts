@@ -44,6 +44,7 @@ function problemLines({ level, message, advice }: Status['problems'][number], ca
 /** What a narrow terminal cuts off is what matters least. */
 function boxLines({ daemon, store, copy, ship, tokens, rates }: Status, nowMs: number): string[] {
   const number = (count: number | null) => count?.toLocaleString('en') ?? '-';
+  const many = (count: number | null, noun: string) => `${number(count)} ${noun}${count === 1 ? '' : 's'}`;
   const bytes = (count: number | null) => (count === null ? '-' : bytesFor(count));
   const since = daemon.started_at === null ? '-' : span((nowMs - Date.parse(daemon.started_at)) / 1_000);
   const backup =
@@ -56,12 +57,12 @@ function boxLines({ daemon, store, copy, ship, tokens, rates }: Status, nowMs: n
         `tokens ${number(tokens.active)} active, ${number(tokens.retiring)} retiring`,
     `events  ${number(rates.events_last_minute)}/min, ${number(rates.events_last_hour)}/h, ${number(rates.events_last_day)}/day, ` +
       `rejected ${number(rates.refused_last_minute)} of ${number(rates.requests_last_minute)} requests/min`,
-    `store   ${bytes(store.free_bytes)} free${days}, ${backup}, ${number(store.events)} events, ` +
-      `${number(store.sessions)} sessions, ${bytes(store.bytes)} with WAL`,
-    ...(copy === null ? [] : [`copy    ${copy.place}, ${number(copy.behind_events)} events behind`]),
+    `store   ${bytes(store.free_bytes)} free${days}, ${backup}, ${many(store.events, 'event')}, ` +
+      `${many(store.sessions, 'session')}, ${bytes(store.bytes)} with WAL`,
+    ...(copy === null ? [] : [`copy    ${copy.place}, ${many(copy.behind_events, 'event')} behind`]),
     ...(ship === null
       ? []
-      : [`ship    ${ship.state}, ${number(ship.behind_events)} events behind, ${ship.url}`]),
+      : [`ship    ${ship.state}, ${many(ship.behind_events, 'event')} behind, ${ship.url}`]),
   ];
 }
 
