@@ -3,9 +3,8 @@ import { Random } from '../../../src/vendor/simulate/random.ts';
 import type { Cleanup } from '../../harness/daemon.ts';
 
 /**
- * A line between a box and NATS that does everything a bad one does: an acknowledgement is swallowed and the connection cut, comes
- * late, or comes twice; a chunk is kept back while its sender is cut off, and arrives after it has been sent again: when that has
- * been acknowledged, and not after some time, which a busy sender would not have come back in.
+ * A bad line between a box and NATS: an acknowledgement is swallowed and the connection cut, or it comes twice; a chunk is kept back
+ * while its sender is cut off, and arrives after the resend has been acknowledged.
  */
 
 const ACK = '"stream":"FLEET"';
