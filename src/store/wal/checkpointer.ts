@@ -2,11 +2,8 @@ import type { Database, Statement } from 'better-sqlite3';
 import { CHECKPOINT_FRAMES, INLINE_CHECKPOINT_FRAMES } from '../sqlite/sizes.ts';
 import { runWorker, workerFile } from '../sqlite/workerThread.ts';
 
-/**
- * Pause after a checkpoint that a reader kept from completing (short: in this thread, long: in a worker) or
- * that failed (long).
- */
-const CHECKPOINT_RETRY_MS = { short: 200, long: 2_000 } as const;
+/** Pause after a checkpoint that a reader kept from completing, or that failed. */
+const CHECKPOINT_RETRY_MS = 1_000;
 /**
  * Pause after a look that found nothing to do. A look takes 1 µs, and 20 µs if it is so rare that the
  * processor's caches have forgotten it.
@@ -75,7 +72,7 @@ export class Checkpointer {
   /** Checkpoints as many frames as readers allow. Call it between transactions, if `isDue`. */
   step(): void {
     if (!this.#isShort()) this.#worker = this.#runInWorker();
-    else if (this.#run(this.#passive) === 'incomplete') this.#pause(CHECKPOINT_RETRY_MS.short);
+    else if (!this.#run(this.#passive)) this.#pause(CHECKPOINT_RETRY_MS);
   }
 
   /** @returns once few frames are left to copy, so that truncating the WAL is short; also if a reader keeps them, or it fails. */
@@ -118,29 +115,27 @@ export class Checkpointer {
     }
   }
 
-  /** @returns 'incomplete' if a reader keeps frames from being copied, or on failure. */
-  #run(checkpoint: Statement<[], WalStateRow>): 'done' | 'incomplete' {
+  /** @returns whether all frames are copied now: not if a reader keeps some, or on failure. */
+  #run(checkpoint: Statement<[], WalStateRow>): boolean {
     try {
       const [, log, checkpointed] = checkpoint.get()!;
-      return log === checkpointed ? 'done' : 'incomplete';
+      return log === checkpointed;
     } catch (error) {
       this.#fail(error);
-      return 'incomplete';
+      return false;
     }
   }
 
   async #runInWorker(): Promise<void> {
-    const [, before] = this.#state();
     const worker = workerFile('checkpointWorker', import.meta.url);
     const failure = await runWorker(worker, this.#file, () => !this.#hasStopped);
     this.#worker = undefined;
-    if (failure !== undefined) return this.#fail(failure);
-    const [, log, checkpointed] = this.#state();
-    if (checkpointed < before && before <= log) this.#pause(CHECKPOINT_RETRY_MS.long);
+    if (failure !== undefined) this.#fail(failure);
+    else if (!this.#isShort()) this.#pause(CHECKPOINT_RETRY_MS);
   }
 
   #fail(error: unknown): void {
-    this.#pause(CHECKPOINT_RETRY_MS.long);
+    this.#pause(CHECKPOINT_RETRY_MS);
     this.#onFailure(error);
   }
 
