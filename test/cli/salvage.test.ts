@@ -74,6 +74,18 @@ t.test('a restore without --salvage says so, and one with it finds what is still
   }
 });
 
+t.test('--salvage replaces a damaged event of the backup by that of the replaced database', async (t) => {
+  const { command, backup, lines } = await box(t);
+  const all = await lines();
+  const db = new Database(backup);
+  db.exec('UPDATE event SET confidence = 0.125 WHERE seq = 3');
+  db.close();
+  const { status, stdout } = await command('restore', backup, '--salvage', '--json');
+  t.equal(status, 1, 'the backup is damaged all the same');
+  t.match(JSON.parse(stdout), { salvaged: { accepted: AFTER_IT + 1, unreadable: 0 } });
+  t.strictSame((await lines()).sort(), all.sort());
+});
+
 t.test('of a damaged database every event comes back that does not lie on a damaged page', async (t) => {
   const { data, command, backup, lines } = await box(t);
   const all = await lines();

@@ -10,8 +10,8 @@ import { openDatabase } from '../../src/store/open/openDatabase.ts';
 import { lostBounds } from '../../src/store/read/sessionBounds.ts';
 import { type ReadEvent, readSession } from '../../src/store/read/sessionReader.ts';
 import { listSessions, type SessionLine, sessionId } from '../../src/store/read/sessions.ts';
+import { emptySessions, keysWithoutEvent } from '../../src/store/retention/emptySessions.ts';
 import { eventRemoval } from '../../src/store/retention/prune.ts';
-import { emptySessions, keysWithoutEvent, unusedOrigins } from '../../src/store/retention/unusedNames.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { numRuns } from '../harness/numRuns.ts';
@@ -128,16 +128,11 @@ class Pair {
 
   /** The rest of a prune: names, keys, and the first and the last of each session. */
   #tidy(): void {
-    const { step, forgetNames } = this.#committer.steps;
+    const { step } = this.#committer.steps;
     const rows = () => 3;
     for (const remove of stepsOf(keysWithoutEvent(this.#db, this.#pruned))) step(remove);
     this.#pruned.clear();
-    for (const names of [emptySessions(this.#db, rows), unusedOrigins(this.#db, rows, 0)]) {
-      for (const remove of stepsOf(names)) {
-        step(remove);
-        forgetNames();
-      }
-    }
+    for (const remove of stepsOf(emptySessions(this.#db, this.#committer.steps, rows))) step(remove);
     for (const note of stepsOf(lostBounds(this.#db))) step(note);
     const lost = 'SELECT count(*) FROM session WHERE events > 0 AND (first_ns IS NULL OR last_ns IS NULL)';
     if (this.#db.prepare(lost).pluck().get() !== 0) throw new Error('the first and the last are not noted');

@@ -51,22 +51,30 @@ export class BackupFile {
     return one.dev === other?.dev && one.ino === other.ino;
   }
 
-  /** Copies it into an existing file, and its WAL or journal beside that. @throws Node's error. */
+  /**
+   * Copies it into an existing file, and what is beside it to beside that.
+   * @throws {OperatorError} if somebody has written to it meanwhile. Node's error.
+   */
   async copyTo(target: string): Promise<void> {
+    const look = () => String(this.#parts.map(({ fd }) => fs.fstatSync(fd, { bigint: true }).mtimeNs));
+    const before = look();
+    const piece = Buffer.alloc(COPY_BYTES);
     for (const { companion, fd } of this.#parts) {
       if (companion !== '') createPrivate(target + companion);
       const to = openCarefully(target + companion, O_WRONLY);
       try {
-        const piece = Buffer.alloc(COPY_BYTES);
         for (let at = 0, read = -1; read !== 0; at += read, await setImmediate()) {
           read = fs.readSync(fd, piece, 0, COPY_BYTES, at);
-          for (let written = 0; written < read; )
-            written += fs.writeSync(to, piece, written, read - written, at + written);
+          fs.writeFileSync(to, piece.subarray(0, read));
         }
       } finally {
         fs.closeSync(to);
       }
     }
+    if (look() !== before)
+      throw new OperatorError(
+        `${this.name} was written to while it was read: nothing was changed. If it is a copy, end the follower ("sudo systemctl stop courtd-copy") and try again.`,
+      );
   }
 
   close(): void {

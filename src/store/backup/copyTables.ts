@@ -1,5 +1,4 @@
 import type { Database } from 'better-sqlite3';
-import { OperatorError } from '../../base/operatorError.ts';
 
 /** All tables but that of the events are small: they are compared whole, and only rows that differ are written. */
 
@@ -14,8 +13,6 @@ export interface Tables {
   readonly isSettled: boolean;
 }
 
-/** A copy has at most this many rows more than the box, and bytes in a table: beyond, somebody else has made it. */
-const MOST = { rows: 100_000, bytes: 128 * 1024 ** 2 } as const;
 /** The events are copied by their seq. The copy has no table of keys, and counts nothing: who restores it makes both. */
 const APART = ['event', 'key', 'flushed'];
 
@@ -64,11 +61,10 @@ function rowsOf(db: Database, table: string, columns: readonly string[]): Rows {
   return new Map([...rows.iterate()].map((row) => [textOf(row), row]));
 }
 
-/** Makes the tables of a copy equal. Call it inside a transaction. @throws {OperatorError} if it is no copy of courtd's. */
+/** Makes the tables of a copy equal. Call it inside a transaction. */
 export function writeTables(copy: Database, { rows: tables, isSettled }: Tables): void {
   for (const [table, rows] of tables) {
     const columns = columnsOf(copy, table);
-    refuseLarge(copy, table, columns, rows.size + MOST.rows);
     const there = rowsOf(copy, table, columns);
     const same = columns.map((column) => `${column} IS ?`).join(' AND ');
     const remove = copy.prepare<Value[]>(`DELETE FROM ${table} WHERE ${same}`);
@@ -79,16 +75,6 @@ export function writeTables(copy: Database, { rows: tables, isSettled }: Tables)
       for (const [text, row] of there) if (!rows.has(text)) remove.run(...row);
     for (const [text, row] of rows) if (!there.has(text)) put.run(...row);
   }
-}
-
-/** Counts without reading what it counts. */
-function refuseLarge(copy: Database, table: string, columns: readonly string[], mostRows: number): void {
-  const bytes = columns.map((column) => `ifnull(octet_length(${column}), 0)`).join(' + ');
-  const sql = `SELECT count(*) > ${mostRows} OR sum(bytes) > ${MOST.bytes} FROM (SELECT ${bytes} AS bytes FROM ${table} LIMIT ${mostRows + 1})`;
-  if (copy.prepare<[], number>(sql).pluck().get() !== 1) return;
-  throw new OperatorError(
-    `The table ${table} of ${copy.name} is larger than courtd makes it. Move the file away; then a new copy begins.`,
-  );
 }
 
 function textOf(row: Row): string {

@@ -42,15 +42,6 @@ export function keptOf(target: string): Kept | undefined {
 
 /** Puts it into a restored database, to be applied (../erasure/erase.ts). @throws {SqliteError} */
 export function keep(db: Database.Database, { erasures }: Kept): void {
-  const known = new Map(readErasures(db).map((one) => [one.player.toString('hex'), one]));
-  const isNew = ({ player, beforeNs }: Erasure) => {
-    const own = known.get(player.toString('hex'));
-    return own === undefined || own.finishedMs === null || own.beforeNs < beforeNs;
-  };
-  db.transaction(() => {
-    addErasures(
-      db,
-      erasures.filter(isNew).map((one) => ({ ...one, finishedMs: null })),
-    );
-  }).immediate();
+  const unapplied = erasures.map((one) => ({ ...one, finishedMs: null }));
+  db.transaction(() => addErasures(db, unapplied)).immediate();
 }

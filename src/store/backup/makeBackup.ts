@@ -12,6 +12,7 @@ import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { cleanUpOnExit } from '../../base/signals.ts';
 import { withDatabase } from '../open/withDatabase.ts';
+import { COMPANIONS } from './backupFile.ts';
 import { BACKUP_NAME, noteBackup } from './lastBackup.ts';
 import { type Copy, copyDatabase } from './onlineBackup.ts';
 
@@ -38,8 +39,7 @@ export function makeBackup(
   const work = async () => {
     // As late as can be: another backup that ended in between would have taken the name.
     const file = directory === undefined ? place : newName(directory);
-    refuseBadPlace(file, data);
-    if (directory === undefined) refuseExisting(file);
+    refuseExisting(file);
     const copy = await copyTo(file, data, copied);
     // The older ones may have what this one has lost.
     const keepsAll = directory === undefined || copy.damage !== undefined;
@@ -95,27 +95,15 @@ function newName(directory: string): string {
   return unusedName((time) => path.join(directory, `courtd-${time}.db`));
 }
 
-/** @throws {OperatorError} if the file is the database itself, or SQLite would take another one for part of it. */
-function refuseBadPlace(file: string, data: DataDirectory): void {
-  const place = explainWriteErrors(file, () => fs.realpathSync(path.dirname(file)));
-  const isBesideDatabase = place === fs.realpathSync(data.path);
-  if (isBesideDatabase && path.basename(file) === 'courtd.db') {
-    throw new OperatorError(`${file} is the database itself: name another file.`);
-  }
-  for (const companion of ['-wal', '-journal']) {
-    if (!fs.existsSync(`${file}${companion}`)) continue;
+/** @throws {OperatorError} if the file exists, or SQLite would take another one for part of it. */
+function refuseExisting(file: string): void {
+  for (const found of ['', ...COMPANIONS].map((companion) => `${file}${companion}`)) {
+    if (explainWriteErrors(file, () => fs.lstatSync(found, { throwIfNoEntry: false })) === undefined)
+      continue;
     throw new OperatorError(
-      `${file}${companion} exists, and SQLite would read it as part of the backup: remove it, or name another file.`,
+      `${found} already exists and was not changed. Name another file, or a directory, which keeps the newest backups.`,
     );
   }
-}
-
-/** @throws {OperatorError} if the file exists. */
-function refuseExisting(file: string): void {
-  if (explainWriteErrors(file, () => fs.lstatSync(file, { throwIfNoEntry: false })) === undefined) return;
-  throw new OperatorError(
-    `${file} already exists and was not changed. Name another file, or a directory, which keeps the newest backups.`,
-  );
 }
 
 /**

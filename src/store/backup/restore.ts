@@ -109,7 +109,7 @@ function verified(file: string, partial: string): Contents {
 async function complete(
   directory: DataDirectory,
   partial: string,
-  { lastSeq }: Contents,
+  { lastSeq, damage }: Contents,
   { salvages, salvaging }: RestoreOptions,
 ): Promise<Pick<Restored, 'epochs' | 'salvaged' | 'leavesMore' | 'erasedAgain' | 'ledgerLost'>> {
   const target = directory.file('database');
@@ -123,7 +123,8 @@ async function complete(
     // The whole file is synced before it gets its name (atomicFile.ts).
     db.pragma('synchronous = OFF');
     keep(db, kept ?? NOBODY);
-    const copy = { lastSeq, epochs: readEpochs(db) };
+    // A damaged event is read again, too: the row of a sound one replaces it.
+    const copy = { lastSeq: damage === undefined ? lastSeq : 0, epochs: readEpochs(db) };
     const files = [...replacedBefore(directory), ...(hasContent(target) ? [target] : [])];
     return {
       epochs: copy.epochs,

@@ -8,8 +8,6 @@ import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow, type DecodedEvent } f
 import { Damage } from '../read/damage.ts';
 import { Appender } from '../write/appender.ts';
 
-/** Events in a row that cannot be read, from which on ever more are passed over at a time: a disk may take seconds for each. */
-const PATIENCE = 10_000;
 /** If the newest event cannot be found: how many may have come behind those whose keys are in the file (../write/keys.ts). */
 const SEQS_BEHIND = 200_000;
 
@@ -61,22 +59,19 @@ class Source {
     );
     row.raw();
     this.#lastRead = this.#after;
-    for (let [seq, lost] = [this.#after + 1, 0]; seq <= this.#lastSeq; seq++) {
-      try {
+    for (let seq = this.#after + 1; seq <= this.#lastSeq; seq++) {
+      const read = ifReadable(() => {
         const found = row.get(seq);
-        const event = found && decoder.event(found, new Damage());
-        if (found !== undefined && event === undefined) this.unreadable++;
-        lost = 0;
-        if (event === undefined) continue;
-        this.#read++;
-        this.#lastRead = seq;
-        yield event;
-      } catch {
-        lost++;
-        const passed = lost > PATIENCE ? Math.min(2 ** (lost - PATIENCE), this.#lastSeq - seq) : 0;
-        this.unreadable += 1 + passed;
-        seq += passed;
+        return { isThere: found !== undefined, event: found && decoder.event(found, new Damage()) };
+      });
+      if (read?.event === undefined) {
+        // One that was pruned is not there, and has not been lost.
+        if (read?.isThere !== false) this.unreadable++;
+        continue;
       }
+      this.#read++;
+      this.#lastRead = seq;
+      yield read.event;
     }
     this.unreadable = ifReadable(() => this.#missing()) ?? this.unreadable;
   }

@@ -2,15 +2,16 @@ import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { NS_PER_MS } from '../../base/units.ts';
 import { type Naming, naming } from '../../protocol/playerRedaction.ts';
-import { nsOf } from '../layout/checksum.ts';
 import { type Step, type StepContext, Steps } from '../retention/steps.ts';
 import { overwriteDeleted } from '../sqlite/secureDelete.ts';
-import { candidates, erasedEvents, rowOf, withoutPlayers } from './eraseEvents.ts';
+import { erasedEvents } from './eraseEvents.ts';
 import { addErasures, type Erasure, erasureOf, FOREVER_NS, readErasures } from './ledger.ts';
 import { Redactor } from './redactor.ts';
 
 /** Conflict copies that a step reads: of 64 KiB at most each. */
 const COPIES_PER_STEP = 10;
+/** A power failure must undo neither the row of the ledger nor, once it is reported, the erasure. */
+const SYNCED = true;
 /** Of a database that nobody else has open. */
 const ROWS_ALONE = () => 1_000;
 
@@ -43,25 +44,17 @@ export async function erasePlayer(
 ): Promise<Erased> {
   const { db, writer, on } = context;
   const steps = new Steps(context);
-  let lastNs = BigInt(nowMs) * NS_PER_MS;
   const tally = { emptied: 0, renamed: 0, sessions: new Set<number>(), conflictCopies: 0 };
   // Freed pages, too.
   db.pragma('secure_delete = ON');
   try {
-    if (beforeNs === undefined) {
-      // A camera's clock may be ahead of the box's.
-      for (const ns of timesAfter(db, player, lastNs, steps.rows)) {
-        lastNs = ns;
-        await steps.run([undefined]);
-      }
-    }
-    const entry = erasureOf(db, player, beforeNs ?? lastNs + 1n, nowMs);
-    await steps.run([() => addErasures(db, [entry])]);
+    const entry = erasureOf(db, player, beforeNs ?? BigInt(nowMs + 1) * NS_PER_MS, nowMs);
+    await steps.run([() => addErasures(db, [entry])], SYNCED);
     writer.readErasures();
-    const redactor = new Redactor([entry]);
+    const redactor = new Redactor([{ ...entry, beforeNs: beforeNs ?? FOREVER_NS }]);
     await steps.run(erasedEvents(db, redactor, player, steps.rows, tally, (looked) => on('events', looked)));
     await steps.run(erasedCopies(db, naming(player), tally));
-    await steps.run([() => addErasures(db, [{ ...entry, finishedMs: Date.now() }])], true);
+    await steps.run([() => addErasures(db, [{ ...entry, finishedMs: Date.now() }])], SYNCED);
     writer.readErasures();
     await writer.walCopied();
     writer.truncateWal();
@@ -102,21 +95,6 @@ export async function applyLedger(db: Database): Promise<number> {
   db.pragma('temp_store = FILE');
   db.exec('VACUUM');
   return tally.emptied + tally.renamed;
-}
-
-/** @yields the time of the latest event that names a player, of those that were looked at by now, or `fromNs` if all are earlier. */
-function* timesAfter(db: Database, player: string, fromNs: bigint, rows: () => number): Generator<bigint> {
-  const redactor = new Redactor([erasureOf(db, player, FOREVER_NS, 0)]);
-  const row = rowOf(db);
-  let lastNs = fromNs;
-  for (const { seqs } of candidates(db, player, rows)) {
-    for (const seq of seqs) {
-      const event = row(seq)!;
-      const eotNs = nsOf(event.eotHigh, event.eotLow);
-      if (eotNs > lastNs && withoutPlayers(event, redactor) !== undefined) lastNs = eotNs;
-    }
-    yield lastNs;
-  }
 }
 
 /** Conflict copies that name somebody go, whenever that was. */

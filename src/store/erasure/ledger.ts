@@ -9,7 +9,10 @@ export interface Erasure {
   readonly key: Buffer;
   /** HMAC-SHA-256 of the player_id. */
   readonly player: Buffer;
-  /** The player's events that happened before this are erased: nanoseconds since 1970-01-01T00:00:00Z. */
+  /**
+   * The player's events that happened before this are erased: nanoseconds since 1970-01-01T00:00:00Z. The eot of a stored event counts
+   * as its receipt if it is later than that.
+   */
   readonly beforeNs: bigint;
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   readonly atMs: number;
@@ -44,14 +47,15 @@ export function unfinishedErasureMs(db: Database): number | null {
 }
 
 /**
- * Adds what another ledger of this box has. Of the same player, the later of two counts. Call it inside a transaction.
- * @param all not finished, where this database has not seen it applied.
+ * Adds to the ledger. Of the same player the later of two counts, and one that is finished stays so if another adds nothing to it.
+ * Call it inside a transaction.
+ * @param all not finished, if this database has not seen it applied.
  */
 export function addErasures(db: Database, all: readonly Erasure[]): void {
   const put = db.prepare<[Erasure]>(`
     INSERT INTO erasure (key, player, before_ns, at_ms, finished_ms) VALUES (@key, @player, @beforeNs, @atMs, @finishedMs)
     ON CONFLICT DO UPDATE SET before_ns = max(before_ns, excluded.before_ns), at_ms = max(at_ms, excluded.at_ms),
-                              finished_ms = excluded.finished_ms`);
+           finished_ms = iif(excluded.before_ns > before_ns, excluded.finished_ms, ifnull(excluded.finished_ms, finished_ms))`);
   for (const erasure of all) put.run(erasure);
 }
 

@@ -1,6 +1,18 @@
+import { NS_PER_MS } from '../../base/units.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
 import { mentions, redact } from '../../protocol/playerRedaction.ts';
 import { ErasedPlayers, type Erasure, erasedName } from './ledger.ts';
+
+interface Redactable extends Pick<CourtEvent, 'payload' | 'extra' | 'type' | 'eotNs' | 'sessionId'> {
+  /** Of one that is stored: when it was received, milliseconds since 1970-01-01T00:00:00Z. */
+  readonly receivedMs?: number;
+}
+
+/** @returns when an event happened. A camera's clock may be years ahead: it cannot have been later than its receipt. */
+function timeOf({ eotNs, receivedMs }: Redactable): bigint {
+  const receivedNs = receivedMs === undefined ? eotNs : BigInt(receivedMs) * NS_PER_MS;
+  return receivedNs < eotNs ? receivedNs : eotNs;
+}
 
 /** Takes the players of a ledger out of events. */
 export class Redactor {
@@ -16,14 +28,13 @@ export class Redactor {
   }
 
   /** @returns the event itself if it names nobody who was erased. */
-  redact<Event extends Pick<CourtEvent, 'payload' | 'extra' | 'type' | 'eotNs' | 'sessionId'>>(
-    event: Event,
-  ): Event {
+  redact<Event extends Redactable>(event: Event): Event {
+    const happenedNs = timeOf(event);
     // What cameras send is of now: it costs nothing.
-    if (event.eotNs >= this.#players.untilNs) return event;
+    if (happenedNs >= this.#players.untilNs) return event;
     const left = redact(event, (player) => {
       const erasure = this.#players.find(player);
-      if (erasure === undefined || event.eotNs >= erasure.beforeNs) return undefined;
+      if (erasure === undefined || happenedNs >= erasure.beforeNs) return undefined;
       return erasedName(erasure, event.sessionId, player);
     });
     return left === undefined ? event : { ...event, ...left, erased: true };

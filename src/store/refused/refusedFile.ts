@@ -45,13 +45,6 @@ export interface NewRequest extends RefusedRequest {
 /** Those rejected before a time (milliseconds since 1970-01-01T00:00:00Z; null: all), or these. */
 export type RefusedSelection = { readonly beforeMs: number | null } | { readonly ids: readonly string[] };
 
-interface Weighed {
-  readonly sender: string;
-  readonly events: number;
-  readonly bytes: number;
-  readonly code: string;
-}
-
 const COLUMNS = 'id, at_ms AS atMs, client, status, code, source, court_id AS courtId, events, error';
 const SENDER = 'ifnull(source, client)';
 const LAYOUT = `
@@ -73,26 +66,28 @@ const LAYOUT = `
   CREATE INDEX rejection_at ON rejection (at_ms);
   CREATE INDEX rejection_code ON rejection (code, seq) WHERE gzip IS NULL;
   CREATE UNIQUE INDEX rejection_body ON rejection (sha256) WHERE gzip IS NOT NULL;
-  CREATE INDEX rejection_sender ON rejection (${SENDER}, seq) WHERE gzip IS NOT NULL;
+  CREATE INDEX rejection_waiting ON rejection (${SENDER}, events, at_ms) WHERE gzip IS NOT NULL;
 `;
 /** "crtj" in ASCII. */
 const APPLICATION_ID = 0x6372746a;
 /** Bytes of a row without its body. */
 const ROW_BYTES = 512;
+const BODIES = `SELECT seq, ${SENDER} AS sender, length(gzip) + ${ROW_BYTES} AS bytes FROM rejection WHERE gzip IS NOT NULL`;
+/** The bodies beyond a size: the oldest first, and of a sender with more than a quarter of the space its own before those of others. */
+const TOO_MUCH = `
+  SELECT seq FROM (
+    SELECT seq, sum(bytes) OVER (ORDER BY own > @maxBytes / 4, seq DESC) AS kept FROM (
+      SELECT seq, bytes, sum(bytes) OVER (PARTITION BY sender ORDER BY seq DESC) AS own FROM (${BODIES})))
+   WHERE kept > @maxBytes`;
+/** What is deleted more than needs to be, as a part of the size: to find it reads all bodies' rows. */
+const SLACK = 1 / 16;
 
 /**
  * `refused.db`: the rejected requests, in a file of its own, so that neither the database nor a backup grows by them. Only the daemon
  * writes it. Commits are not synced: they survive the process, and a power cut leaves an older state that is whole.
  */
 export class RefusedFile {
-  /** Events whose bodies were deleted to make room since this was last set to 0. */
-  evicted = 0;
   readonly #db: Database.Database;
-  readonly #statements = new Map<string, Database.Statement<unknown[]>>();
-  readonly #bytesOf: Map<string, number>;
-  #bytes: number;
-  /** Kinds of errors of which there may be too many without a body. */
-  readonly #untrimmed = new Set<string>();
 
   /**
    * @param access 'write' makes the file if there is none.
@@ -104,11 +99,6 @@ export class RefusedFile {
     try {
       if (access === 'write') this.#make();
       if (this.#db.pragma('application_id', { simple: true }) !== APPLICATION_ID) throw damage('refused.db');
-      const sizes = this.#db.prepare<[], [string, number]>(
-        `SELECT ${SENDER}, sum(length(gzip) + ${ROW_BYTES}) FROM rejection WHERE gzip IS NOT NULL GROUP BY 1`,
-      );
-      this.#bytesOf = new Map(sizes.raw().all());
-      this.#bytes = this.#bytesOf.values().reduce((sum, bytes) => sum + bytes, 0);
     } catch (error) {
       this.close();
       throw error;
@@ -130,60 +120,38 @@ export class RefusedFile {
     this.#db.pragma('secure_delete = ON');
   }
 
-  /** Whether a body with this SHA-256 is kept. */
-  has(sha256: Buffer): boolean {
-    return (
-      this.#sql('SELECT 1 FROM rejection WHERE sha256 = ? AND gzip IS NOT NULL').get(sha256) !== undefined
-    );
-  }
-
-  /**
-   * Adds requests in one transaction, and deletes the oldest ones beyond the limits.
-   * @param maxBytes of all bodies.
-   */
-  add(requests: readonly NewRequest[], maxBytes: number): void {
-    const insert = this.#sql(`INSERT INTO rejection VALUES
-      (NULL, @id, @atMs, @client, @status, @code, @source, @courtId, @events, @error, @sha256, @gzip)`);
-    this.#atOnce(() => {
-      for (const request of requests) {
-        insert.run(request);
-        const { source, client, code, gzip } = request;
-        if (gzip !== null) this.#weigh(source ?? client, gzip.length + ROW_BYTES);
-        this.#untrimmed.add(code);
-      }
-      this.#shrink(maxBytes);
+  /** Adds requests in one transaction, without the bodies that are there already, and the oldest without a body go. */
+  add(requests: readonly NewRequest[]): void {
+    const insert = this.#db.prepare(`INSERT INTO rejection VALUES
+      (NULL, @id, @atMs, @client, @status, @code, @source, @courtId, @events, @error, @sha256,
+       iif(EXISTS (SELECT 1 FROM rejection WHERE sha256 = @sha256 AND gzip IS NOT NULL), NULL, @gzip))`);
+    const trim = this.#db.prepare(`
+      DELETE FROM rejection WHERE seq IN (SELECT seq FROM (
+        SELECT seq, row_number() OVER (PARTITION BY code ORDER BY seq DESC) AS age FROM rejection WHERE gzip IS NULL)
+       WHERE age > ${REFUSED_KEPT})`);
+    const work = this.#db.transaction(() => {
+      for (const request of requests) insert.run(request);
+      trim.run();
     });
+    work.immediate();
   }
 
-  /** Deletes bodies until they take at most so many bytes. */
-  shrink(maxBytes: number): void {
-    if (this.#bytes > maxBytes) this.#atOnce(() => this.#shrink(maxBytes));
-  }
-
-  #shrink(maxBytes: number): void {
-    while (this.#bytes > maxBytes) {
-      const [most, bytes] = [...this.#bytesOf].reduce((a, b) => (b[1] > a[1] ? b : a), ['', 0]);
-      const of = bytes > maxBytes / 4 ? `${SENDER} = @most` : 'true';
-      const oldest = this.#sql(`SELECT min(seq) AS seq FROM rejection WHERE gzip IS NOT NULL AND ${of}`);
-      this.evicted += this.#forget((oldest.get({ most }) as { seq: number }).seq);
-    }
+  /** Deletes bodies until the file needs at most so many bytes. @returns how many events they held. */
+  shrink(maxBytes: number): number {
+    const { bytes } = this;
+    if (bytes <= maxBytes) return 0;
+    const held = this.#db.prepare<[], number>(`SELECT total(bytes) FROM (${BODIES})`).pluck().get()!;
+    const forget = this.#db.prepare<[object], number>(
+      `UPDATE rejection SET gzip = NULL WHERE seq IN (${TOO_MUCH}) RETURNING ifnull(events, 1)`,
+    );
+    // Whole pages are more than what is in them.
+    const events = forget.pluck().all({ maxBytes: held * (maxBytes / bytes) * (1 - SLACK) });
+    return events.reduce((sum, one) => sum + one, 0);
   }
 
   /** Deletes the body of a request. */
   forgetBody(seq: number): void {
-    this.#atOnce(() => this.#forget(seq));
-  }
-
-  /** @returns how many events its body held. */
-  #forget(seq: number): number {
-    const body = this.#sql(`
-      SELECT ${SENDER} AS sender, ifnull(events, 1) AS events, length(gzip) AS bytes, code
-        FROM rejection WHERE seq = ? AND gzip IS NOT NULL`).get(seq) as Weighed | undefined;
-    if (body === undefined) return 0;
-    this.#sql('UPDATE rejection SET gzip = NULL WHERE seq = ?').run(seq);
-    this.#weigh(body.sender, -body.bytes - ROW_BYTES);
-    this.#untrimmed.add(body.code);
-    return body.events;
+    this.#db.prepare('UPDATE rejection SET gzip = NULL WHERE seq = ?').run(seq);
   }
 
   /** @returns the seqs of requests. A time before courtd existed is of a clock that nobody had set, and is no age. */
@@ -192,18 +160,16 @@ export class RefusedFile {
       'ids' in selection
         ? ['id IN (SELECT value FROM json_each(@value))', JSON.stringify(selection.ids)]
         : [`@value IS NULL OR (at_ms >= ${EARLIEST_RECEIVED_MS} AND at_ms < @value)`, selection.beforeMs];
-    return this.#sql(`SELECT seq FROM rejection WHERE ${where}`).pluck().all({ value }) as number[];
+    return this.#db
+      .prepare<[object], number>(`SELECT seq FROM rejection WHERE ${where}`)
+      .pluck()
+      .all({ value });
   }
 
   /** Deletes requests, and overwrites what they held. */
   delete(seqs: readonly number[]): void {
-    const remove = this.#sql('DELETE FROM rejection WHERE seq = ?');
-    this.#atOnce(() => {
-      for (const seq of seqs) {
-        this.#forget(seq);
-        remove.run(seq);
-      }
-    });
+    const remove = 'DELETE FROM rejection WHERE seq IN (SELECT value FROM json_each(?))';
+    this.#db.prepare(remove).run(JSON.stringify(seqs));
   }
 
   /** Gives the space of what was deleted back to the file system. */
@@ -213,9 +179,12 @@ export class RefusedFile {
     this.#db.pragma('wal_checkpoint(TRUNCATE)');
   }
 
-  /** Bytes of all bodies. */
+  /** Bytes of the file that are in use. */
   get bytes(): number {
-    return this.#bytes;
+    const [pages, free, size] = ['page_count', 'freelist_count', 'page_size'].map(
+      (name) => this.#db.pragma(name, { simple: true }) as number,
+    );
+    return (pages! - free!) * size!;
   }
 
   /** @returns the senders with the most events first. */
@@ -268,33 +237,5 @@ export class RefusedFile {
     const next = this.#db.prepare<[number], { seq: number; text: string; gzip: Buffer | null }>(`
       SELECT seq, concat_ws(' ', error, source, court_id) AS text, gzip FROM rejection WHERE seq > ? ORDER BY seq LIMIT 1`);
     for (let row = next.get(0); row !== undefined; row = next.get(row.seq)) yield row;
-  }
-
-  #atOnce(work: () => void): void {
-    const trim = this.#sql(`
-      DELETE FROM rejection WHERE seq IN (SELECT seq FROM rejection
-       WHERE code = ? AND gzip IS NULL ORDER BY seq DESC LIMIT -1 OFFSET ${REFUSED_KEPT})`);
-    this.#db
-      .transaction(() => {
-        work();
-        for (const code of this.#untrimmed) trim.run(code);
-        this.#untrimmed.clear();
-      })
-      .immediate();
-  }
-
-  #sql(sql: string): Database.Statement<unknown[]> {
-    const known = this.#statements.get(sql);
-    if (known !== undefined) return known;
-    const made = this.#db.prepare(sql);
-    this.#statements.set(sql, made);
-    return made;
-  }
-
-  #weigh(sender: string, bytes: number): void {
-    this.#bytes += bytes;
-    const sum = (this.#bytesOf.get(sender) ?? 0) + bytes;
-    if (sum > 0) this.#bytesOf.set(sender, sum);
-    else this.#bytesOf.delete(sender);
   }
 }

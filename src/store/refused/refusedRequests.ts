@@ -12,7 +12,6 @@ import {
   REFUSED_QUEUE,
   REFUSED_WRITE_MS,
 } from '../../base/limits.ts';
-import { freeMemory } from '../../base/ownMemory.ts';
 import { DAY_MS } from '../../base/units.ts';
 import { bodyParts, type EventKey } from '../../protocol/bodyParts.ts';
 import type { Naming } from '../../protocol/playerRedaction.ts';
@@ -83,7 +82,6 @@ export class RefusedRequests {
   #lost = NOTHING;
   #reportedAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
-  #reportTimer: NodeJS.Timeout | undefined;
   #checkTimer: NodeJS.Timeout | undefined;
   /** The last task of the queue. */
   #work: Promise<unknown> = Promise.resolve();
@@ -199,7 +197,7 @@ export class RefusedRequests {
     void this.#next(async () => {
       if (this.#isMissing) return;
       await this.#delete(this.#attempt((file) => file.seqs({ beforeMs: Date.now() - REFUSED_MS })) ?? []);
-      this.#attempt((file) => file.shrink(this.#settings.maxBytes));
+      this.#shrink(() => this.#settings.maxBytes);
       this.#makeRoom();
     });
     // The next write meets the fault of the file.
@@ -228,7 +226,7 @@ export class RefusedRequests {
     await this.flush();
     this.#closing.abort();
     this.#forget();
-    this.#report();
+    this.#report(0);
   }
 
   async #write(): Promise<void> {
@@ -238,26 +236,21 @@ export class RefusedRequests {
     if (queue.length === 0) return;
     [this.#queue, this.#bytesOf, this.#withoutBody] = [[], new Map(), new Map()];
     const isLow = this.#makeRoom();
-    const known = new Set<string>();
     const requests: NewRequest[] = [];
     let bodies = 0;
     for (const { body, ...request } of queue) {
       const sha256 = body === undefined ? null : hash('sha256', body, 'buffer');
-      const name = sha256?.toString('latin1') ?? '';
-      const isNew =
-        sha256 !== null && !known.has(name) && this.#attempt((file) => !file.has(sha256)) === true;
-      known.add(name);
-      requests.push({ ...request, sha256, gzip: isNew && !isLow ? await gzip(body!, { level: 1 }) : null });
-      if (isNew) bodies++;
-      // A small one may be a part of a pool.
-      if (body !== undefined && body.length === body.buffer.byteLength) freeMemory(body.buffer);
+      const packed = body === undefined || isLow ? null : await gzip(body, { level: 1 });
+      requests.push({ ...request, sha256, gzip: packed });
+      if (body !== undefined) bodies++;
     }
-    if (isLow && bodies > 0) this.#lose({ bodies, failure: 'the disk is nearly full' });
     const isAdded = this.#attempt((file) => {
-      file.add(requests, this.#settings.maxBytes);
+      file.add(requests);
       return true;
     });
-    if (isAdded === undefined) this.#lose({ bodies });
+    if (isLow && bodies > 0) this.#lose({ bodies, failure: 'the disk is nearly full' });
+    else if (isAdded === undefined) this.#lose({ bodies });
+    else this.#shrink(() => this.#settings.maxBytes);
   }
 
   /** If the disk is low, bodies go before any event is refused. @returns whether it is. */
@@ -265,22 +258,22 @@ export class RefusedRequests {
     const { bavail, blocks, bsize } = fs.statfsSync(this.#directory.path);
     const missing = Math.min(this.#settings.minFree, blocks * bsize * REFUSED_FREE_PART) - bavail * bsize;
     if (missing <= 0) return false;
-    this.#attempt((file) => {
-      file.shrink(Math.max(0, file.bytes - missing));
-      file.giveBack();
-    });
+    this.#shrink((file) => Math.max(0, file.bytes - missing));
+    this.#attempt((file) => file.giveBack());
     return true;
+  }
+
+  #shrink(maxBytes: (file: RefusedFile) => number): void {
+    const events = this.#attempt((file) => file.shrink(maxBytes(file)));
+    if (events) this.#lose({ events });
   }
 
   /** Runs `work` on the file; a file that cannot be used is given up. @returns undefined if that failed. */
   #attempt<Result>(work: (file: RefusedFile) => Result): Result | undefined {
     try {
       this.#file ??= this.#open();
-      const result = work(this.#file);
       this.#waiting = undefined;
-      if (this.#file.evicted > 0) this.#lose({ events: this.#file.evicted });
-      this.#file.evicted = 0;
-      return result;
+      return work(this.#file);
     } catch (error) {
       return this.#fail(error);
     }
@@ -328,22 +321,15 @@ export class RefusedRequests {
   }
 
   #lose(more: Partial<Lost>): void {
-    const { bodies, events } = this.#lost;
-    this.#lost = {
-      ...this.#lost,
-      ...more,
-      bodies: bodies + (more.bodies ?? 0),
-      events: events + (more.events ?? 0),
-    };
-    const waitMs = Math.max(0, this.#reportedAt + REPORT_MS - performance.now());
-    this.#reportTimer ??= setTimeout(() => this.#report(), waitMs).unref();
+    const bodies = this.#lost.bodies + (more.bodies ?? 0);
+    const events = this.#lost.events + (more.events ?? 0);
+    this.#lost = { ...this.#lost, ...more, bodies, events };
   }
 
-  #report(): void {
-    clearTimeout(this.#reportTimer);
-    this.#reportTimer = undefined;
+  #report(everyMs: number): void {
     const { bodies, events, setAside } = this.#lost;
     if (bodies === 0 && events === 0 && setAside === undefined) return;
+    if (performance.now() < this.#reportedAt + everyMs) return;
     this.#reportedAt = performance.now();
     this.#onLost(this.#lost);
     this.#lost = NOTHING;
@@ -351,7 +337,7 @@ export class RefusedRequests {
 
   #next<Result>(work: () => Promise<Result>): Promise<Result> {
     const done = this.#work.then(work);
-    this.#work = done.catch((error) => this.#fail(error));
+    this.#work = done.catch((error) => this.#fail(error)).finally(() => this.#report(REPORT_MS));
     return done;
   }
 }

@@ -2,10 +2,10 @@ import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { sessionCounter } from '../layout/sessionCounter.ts';
 import { lostBounds } from '../read/sessionBounds.ts';
+import { emptySessions, keysWithoutEvent } from './emptySessions.ts';
 import { type ExpiredEvent, ExpiredEvents, type PruneSelection } from './expiredEvents.ts';
 import { deleteOldCopies, findOldRecords, type OldRecords, removeDatabases } from './oldRecords.ts';
 import { type Step, type StepContext, Steps } from './steps.ts';
-import { emptySessions, keysWithoutEvent, unusedOrigins } from './unusedNames.ts';
 
 /** Events that a dry run reads at a time. */
 const COUNTED_ROWS = 1_000;
@@ -24,7 +24,7 @@ export interface Pruned {
 }
 
 /**
- * Deletes what else is as old (oldRecords.ts), expired events, then their keys and the names that no event uses any more
+ * Deletes what else is as old (oldRecords.ts), expired events, then their keys and the sessions that have none any more
  * (../../ARCHITECTURE.md#retention), in short steps of the writer. It may be interrupted anywhere. The file does not shrink: its free
  * pages are used again.
  * @throws {SqliteError} if the database stays locked, or the disk stays full; {OperatorError} if there is no such session.
@@ -53,15 +53,6 @@ export async function pruneEvents(context: StepContext, selection: PruneSelectio
       on('events', events);
     }
   }
-  const forgetting = function* (names: Iterable<Step>): Generator<Step> {
-    // In the step, not after the pause that follows it: what arrives in it would be stored under the deleted ids.
-    for (const step of names)
-      yield step &&
-        (() => {
-          step();
-          writer.forgetNames();
-        });
-  };
   try {
     // First of all: on a full disk, an earlier database is room at once.
     const records = findOldRecords(db, selection);
@@ -69,8 +60,7 @@ export async function pruneEvents(context: StepContext, selection: PruneSelectio
     await steps.run([() => deleteOldCopies(db, selection)]);
     await steps.run(deleting());
     await steps.run(keysWithoutEvent(db, sessions));
-    await steps.run(forgetting(emptySessions(db, rows)));
-    await steps.run(forgetting(unusedOrigins(db, rows)));
+    await steps.run(emptySessions(db, writer, rows));
     await steps.run(lostBounds(db));
     await steps.giveBack();
     const bytes = records.databases.reduce((sum, file) => sum + file.bytes, 0);

@@ -21,10 +21,7 @@ interface TokenHash {
   readonly expires_ms: number | null;
 }
 
-/**
- * A token that is not revoked. Its end is on the monotonic clock: setting the clock of the box neither ends
- * nor prolongs a grace.
- */
+/** Its end is on the monotonic clock: setting the clock of the box neither ends nor prolongs a grace. */
 interface TimedToken extends TokenHash {
   readonly endsAt: number;
 }
@@ -35,16 +32,11 @@ export class TokenVerifier {
   readonly #fatal: (error: unknown) => void;
   readonly #dataVersion: Statement<[], number>;
   readonly #hashes: Statement<[], TokenHash>;
-  readonly #writeUse: Statement<[Use & { id: number }]>;
-  readonly #writeEnd: Statement<[number]>;
   readonly #uses = new Map<number, Use>();
   readonly #oldUse = new OldTokenUse();
   readonly #find: (token: string) => Token | undefined;
   #tokens: readonly TimedToken[] = [];
-  /**
-   * Those that had not expired when they were read. After years of rotations that is one or two; every
-   * request is compared with them.
-   */
+  /** Those that had not expired when they were read: after years of rotations one or two. Every request is compared with them. */
   #unexpired: readonly TimedToken[] = [];
   #seenVersion: number | undefined;
   #isFresh = false;
@@ -58,24 +50,14 @@ export class TokenVerifier {
     // Changes when another connection commits, and costs a look at shared memory.
     this.#dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
     this.#hashes = db.prepare('SELECT id, hash, expires_ms FROM token WHERE revoked_ms IS NULL');
-    // No page is changed if the same use has been written already.
-    this.#writeUse = db.prepare(
-      'UPDATE token SET last_used_ms = @atMs, last_used_from = @from WHERE id = @id AND last_used_ms IS NOT @atMs',
-    );
-    // As if the token had been revoked at its end: after a start with a clock that is behind it would be
-    // valid again (tokens.ts).
-    this.#writeEnd = db.prepare(
-      'UPDATE token SET revoked_ms = expires_ms WHERE id = ? AND revoked_ms IS NULL',
-    );
     this.#find = tokenFinder(db);
   }
 
-  /** @returns whether any token could be accepted now. */
+  /** @returns whether any token could be accepted now; true if that cannot be read. */
   get isOpen(): boolean {
     try {
-      return this.#current().some((token) => token.endsAt > performance.now());
+      return this.#current().some(({ endsAt }) => endsAt > performance.now());
     } catch (error) {
-      // Not known; the failure has been reported already.
       if (error instanceof Problem) return true;
       throw error;
     }
@@ -86,7 +68,9 @@ export class TokenVerifier {
    * @throws {Problem} 503 if the tokens cannot be read.
    */
   accepts(token: string, from: string): boolean {
-    const known = matching(this.#current(), hashOf(token));
+    const hash = hashOf(token);
+    // All are compared, each in constant time.
+    const [known] = this.#current().filter((one) => timingSafeEqual(one.hash, hash));
     const now = performance.now();
     if (known === undefined || known.endsAt <= now) return false;
     this.#uses.set(known.id, { atMs: Date.now(), from });
@@ -112,25 +96,29 @@ export class TokenVerifier {
   }
 
   /**
-   * Writes the last uses, and which tokens have expired, unless it has done so recently. Call it inside a
-   * transaction. The uses stay in memory, and are written again should it fail.
+   * Writes the last uses, and which tokens have expired, unless it has done so recently. Call it inside a transaction. The uses stay
+   * in memory, and are written again if it fails.
    * @param atMostEveryMs minimum interval.
    */
   writeUses(atMostEveryMs = TOKEN_USE_WRITE_MS): void {
     const now = performance.now();
     if (this.#uses.size === 0 || now - this.#usesWrittenAt < atMostEveryMs) return;
-    for (const [id, use] of this.#uses) this.#writeUse.run({ ...use, id });
-    for (const { id, endsAt } of this.#tokens) {
-      if (Number.isFinite(endsAt) && endsAt <= now) this.#writeEnd.run(id);
-    }
+    // What has been written already changes no page.
+    const write = this.#db.prepare<[Use & { id: number }]>(
+      'UPDATE token SET last_used_ms = @atMs, last_used_from = @from WHERE id = @id AND last_used_ms IS NOT @atMs',
+    );
+    // As if it had been revoked at its end: a start with a clock that is behind would find it valid again (tokens.ts).
+    const end = this.#db.prepare<[number]>(
+      'UPDATE token SET revoked_ms = expires_ms WHERE id = ? AND revoked_ms IS NULL',
+    );
+    for (const [id, use] of this.#uses) write.run({ ...use, id });
+    for (const { id, endsAt } of this.#tokens) if (Number.isFinite(endsAt) && endsAt <= now) end.run(id);
     this.#usesWrittenAt = now;
   }
 
   /**
-   * Asks the database once in a turn of the event loop: whatever has been read from the network by then was
-   * sent earlier.
-   * @throws {Problem} 503 if the tokens cannot be read: without them no request can be answered 401
-   * either.
+   * Asks the database once in a turn of the event loop: what has been read from the network by then was sent earlier.
+   * @throws {Problem} 503 if the tokens cannot be read: without them no request can be answered 401 either.
    */
   #current(): readonly TimedToken[] {
     if (this.#isFailed) throw unavailable('failed');
@@ -154,8 +142,7 @@ export class TokenVerifier {
     } catch (error) {
       const kind = failureKind(error);
       if (kind === 'busy') throw unavailable('busy');
-      // Every request depends on the tokens: damage there is reported like an I/O error, and the next start
-      // looks for it.
+      // Every request depends on the tokens: damage is reported like an I/O error, and the next start looks for it.
       if (kind !== 'fatal' && kind !== 'damaged') throw error;
       this.#isFailed = true;
       this.#fatal(error);
@@ -167,11 +154,9 @@ export class TokenVerifier {
   #read(): void {
     const now = performance.now();
     const known = new Map(this.#tokens.map((token) => [`${token.id} ${token.expires_ms}`, token.endsAt]));
-    const hashes = this.#hashes.all();
-    // It cannot be earlier than that: a box without a battery may start years behind, and a grace would last
-    // for years.
+    // It cannot be earlier than that: on a box that starts years behind, a grace would last for years.
     const nowMs = Math.max(Date.now(), newestCreationMs(this.#db));
-    this.#tokens = hashes.map((token) => {
+    this.#tokens = this.#hashes.all().map((token) => {
       const { id, expires_ms } = token;
       const leftMs = expires_ms === null ? Number.POSITIVE_INFINITY : expires_ms - nowMs;
       // Only the wall clock says that it had expired before: that is not recorded.
@@ -180,11 +165,4 @@ export class TokenVerifier {
     });
     this.#unexpired = this.#tokens.filter(({ endsAt }) => endsAt > now);
   }
-}
-
-/** @returns the token with this hash, compared in constant time; undefined if there is none. */
-function matching(tokens: readonly TimedToken[], hash: Buffer): TimedToken | undefined {
-  let match: TimedToken | undefined;
-  for (const token of tokens) if (timingSafeEqual(token.hash, hash)) match = token;
-  return match;
 }

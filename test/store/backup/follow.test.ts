@@ -195,19 +195,6 @@ t.test('the copy of a clone, or of a database that was put back, is not touched'
   t.ok((await box.round(follower).catch((error) => error)) instanceof ForeignCopy, 'it has other events');
 });
 
-t.test('tables in which somebody has put more than courtd does are no copy', async (t) => {
-  const box = new CopiedBox(t);
-  box.put(...events(2));
-  await box.round();
-  const db = new Database(box.file);
-  db.exec(
-    `WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50) INSERT INTO conflict_copy SELECT i, i, printf('%.*c', 3000000, 'x') FROM n`,
-  );
-  db.close();
-  box.put(event());
-  await t.rejects(box.round(), /larger than courtd makes it/);
-});
-
 t.test('a place that is not there is waited for', async (t) => {
   const box = new CopiedBox(t);
   box.put(...events(2));

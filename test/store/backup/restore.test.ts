@@ -31,12 +31,6 @@ t.test('a restore includes the WAL beside a backup, and begins a new epoch', asy
   // A restore that was killed, and a backup that was.
   const left = ['.courtd.db.99999999.partial', '.courtd-20260101T000000Z.db.99999999.partial'];
   for (const name of left) fs.writeFileSync(path.join(folder, name), '');
-  // A disk that takes less than it is given.
-  const { writeSync } = fs;
-  t.teardown(() => Object.assign(fs, { writeSync }));
-  const few = (fd: number, bytes: Buffer, from: number, length: number, at: number) =>
-    writeSync(fd, bytes, from, Math.min(length, 10_000), at);
-  Object.assign(fs, { writeSync: few });
   t.match(await restoreDatabase(new DataDirectory(folder), copy), { events: 3, previousDatabase: null });
   t.strictSame(
     fs
@@ -65,7 +59,22 @@ t.test('a restore rolls back an interrupted transaction with the journal beside 
   t.match(await restoreDatabase(new DataDirectory(temporaryFolder(t)), copy), { events: 300, sessions: 1 });
 });
 
-t.test('a restore does not follow a link beside a backup, and does not wait for a pipe', async (t) => {
+t.test('a copy that is written to while it is read is not restored', async (t) => {
+  const copy = copyFiles(t, withWal(t, 3), '-wal');
+  const { readSync } = fs;
+  t.teardown(() => Object.assign(fs, { readSync }));
+  let reads = 0;
+  const read = (...args: Parameters<typeof readSync>) => {
+    fs.utimesSync(copy, 0, ++reads);
+    return readSync(...args);
+  };
+  Object.assign(fs, { readSync: read });
+  const folder = temporaryFolder(t);
+  await t.rejects(restoreDatabase(new DataDirectory(folder), copy), { message: /courtd-copy/ });
+  t.notOk(fs.existsSync(path.join(folder, 'courtd.db')));
+});
+
+t.test('a link beside a backup is not followed, and a pipe not waited for', async (t) => {
   const copy = copyFiles(t, withWal(t, 1), '-wal');
   fs.renameSync(`${copy}-wal`, `${copy}.elsewhere`);
   fs.symlinkSync(`${copy}.elsewhere`, `${copy}-wal`);
@@ -83,7 +92,7 @@ t.test('a restore does not follow a link beside a backup, and does not wait for 
   db.pragma(`application_id = ${APPLICATION_ID}`);
   db.close();
   await t.rejects(restoreDatabase(new DataDirectory(folder), unused), {
-    message: `${unused} is not a courtd database: nothing was changed. Name a backup.`,
+    message: `${unused} is not a courtd database: nothing was changed.`,
   });
   const circle = path.join(folder, 'circle.db');
   fs.symlinkSync(circle, circle);

@@ -6,7 +6,6 @@ import { event } from '../../harness/events.ts';
 import { Committer, court, scratch } from '../../harness/scratchStore.ts';
 
 const [ANNA, BEA] = ['p-anna-kowalska', 'p-bea-lindqvist'];
-const SECOND_NS = 1_000_000_000n;
 
 /** @returns events of both players in turns; every third one is a hit. */
 function played(count: number) {
@@ -66,10 +65,10 @@ t.test('the ledger has the instant up to which it holds before the first event i
     seen.push([erased.get()!, readErasures(db)[0]?.beforeNs]);
   };
   await erasePlayer({ db, writer: { ...committer.steps, step }, on: () => {} }, request);
-  const until = BigInt(request.nowMs) * 1_000_000n + 60n * SECOND_NS + 1n;
-  t.strictSame(seen[0], [0, until], 'an event of another player does not count');
+  const until = BigInt(request.nowMs + 1) * 1_000_000n;
+  t.strictSame(seen[0], [0, until], 'whatever a clock said that was ahead');
   t.equal(seen.at(-1)![0], 2);
-  committer.append(...court(hit(ANNA, 60), hit(ANNA, 61)));
+  committer.append(...court(hit(ANNA, -1), hit(ANNA, 1)));
   const players = db
     .prepare<[], string>(`SELECT payload ->> 'player_id' FROM event ORDER BY seq`)
     .pluck()
