@@ -136,17 +136,6 @@ t.test('a pipe with a name is written to and stays one', async (t) => {
   t.ok(fs.statSync(pipe).isFIFO());
 });
 
-// As root, with a null device of our own: a courtd that is wrong would replace the machine's.
-const null_ = path.join(temporaryFolder(t), 'null');
-const canMakeDevice = process.getuid?.() === 0 && (await run('mknod', [null_, 'c', '1', '3'])).status === 0;
-const noDevice = process.getuid?.() === 0 && !canMakeDevice && 'root that may not make a device';
-t.test('a device stays one', { skip: noDevice }, async (t) => {
-  const device = canMakeDevice ? null_ : '/dev/null';
-  t.equal((await run(BIN, [...command, '-o', device])).status, 0);
-  t.ok(fs.statSync(device).isCharacterDevice());
-  t.strictSame(fs.readdirSync(path.dirname(null_)), canMakeDevice ? ['null'] : []);
-});
-
 t.test('a reader that goes away (| head) ends it with status 0 and without a word', async (t) => {
   for (const format of ['ndjson', 'csv']) {
     const script = '{ "$0" "$@"; echo "status $?" >&2; } | head -n 1';

@@ -101,6 +101,25 @@ t.test('a fault is FILE:LINE, nothing of its batch is stored, and a second impor
   });
 });
 
+t.test('gzip that was cut short, is damaged, or has something behind it is a fault', async (t) => {
+  const box = await Daemon.start(t);
+  const packed = zlib.gzipSync(linesOf(events(500)));
+  for (const [name, bytes, message] of [
+    ['cut', packed.subarray(0, packed.length * 0.7), /:\d+: the gzip data ends too early/],
+    ['no trailer', packed.subarray(0, -3), /:501: the gzip data ends too early/],
+    ['head', packed.subarray(0, 5), /: the gzip data ends too early/],
+    ['sum', Buffer.concat([packed.subarray(0, -8), Buffer.alloc(8)]), /:\d+: the gzip data is damaged/],
+    ['behind', Buffer.concat([packed, Buffer.alloc(1), packed]), /:501: behind the gzip data/],
+  ] as const) {
+    const { status, stderr } = await box.command('import', '--dry-run', file(name, bytes));
+    t.equal(status, 1, name);
+    t.match(stderr, message);
+  }
+  await box.command('import', path.join(folder, 'cut'));
+  const stored = await box.exported('session-1');
+  t.ok(stored.length >= 300, `${stored.length} of what could be unpacked`);
+});
+
 t.test('a line may hold the largest event, and a box with a small limit gets smaller requests', async (t) => {
   const [box, small] = [await Daemon.start(t), await Daemon.start(t, ['--body-limit', '2000'])];
   const large = (bytes: number) => {

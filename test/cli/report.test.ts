@@ -118,21 +118,6 @@ t.test('a player is whom any hit, position or identity names, and one is not "1 
   t.match(page(HOSTILE), '<span>1 player</span>');
 });
 
-t.test('shots of badminton on another court are told, with the option that may be missing', async (t) => {
-  const { db } = scratch(t);
-  const committer = new Committer(db);
-  const page = (shot_type: string, lines: 'badminton' | 'pickleball') => {
-    committer.append(...court(event({ session_id: shot_type, type: 'BALL_HIT', payload: { shot_type } })));
-    return reportOf(db, sessionId(db, shot_type), lines, new Damage());
-  };
-  t.match(
-    page('Net_shot', 'pickleball'),
-    '<dt>Court lines</dt><dd>“Net shot” is a shot of badminton. “courtd report --court-lines badminton”',
-  );
-  t.notMatch(page('Net_shot', 'badminton'), '<dt>Court lines');
-  t.notMatch(page('drive', 'pickleball'), '<dt>Court lines');
-});
-
 t.test('every figure has a name, and a landing beyond the map is counted and not drawn', async (t) => {
   const { page } = stored(t);
   const text = page(HOSTILE);
