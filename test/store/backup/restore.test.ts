@@ -74,7 +74,7 @@ t.test('a copy that is written to while it is read is not restored', async (t) =
   t.notOk(fs.existsSync(path.join(folder, 'courtd.db')));
 });
 
-t.test('a link beside a backup is not followed, and a pipe not waited for', async (t) => {
+t.test('a restore does not follow a link beside a backup, and does not wait for a pipe', async (t) => {
   const copy = copyFiles(t, withWal(t, 1), '-wal');
   fs.renameSync(`${copy}-wal`, `${copy}.elsewhere`);
   fs.symlinkSync(`${copy}.elsewhere`, `${copy}-wal`);
