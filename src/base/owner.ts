@@ -5,11 +5,11 @@ const ROOT = 0;
 
 /**
  * Gives what root has just made to the owner and the group of the directory around it, so that the daemon can open it. SQLite does
- * the same with the files that it makes beside a database.
+ * the same with the files that it makes beside a database. A share or a stick without owners gives a file to somebody else: there it stays.
  * @param fd of the file. @throws Node's error.
  */
 export function inheritOwner(fd: number, file: string): void {
-  if (process.getuid?.() !== ROOT) return;
+  if (fs.fstatSync(fd).uid !== ROOT) return;
   const { uid, gid } = fs.statSync(path.dirname(file));
   fs.fchownSync(fd, uid, gid);
 }

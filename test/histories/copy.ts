@@ -69,7 +69,7 @@ export class Copy {
   /** Makes the box anew that was lost. */
   async rebuild(directory: DataDirectory): Promise<void> {
     this.#model.rebuilding = this.#lost();
-    await restoreDatabase(directory, this.#file);
+    await restoreDatabase(directory, this.#newest);
   }
 
   /** Once it is current: it has what the box has, and nobody who was erased. @param all seqs of the box. */
@@ -96,12 +96,18 @@ export class Copy {
       if (arrival.seq <= seq) this.#certain.add(sentOf(arrival).key);
   }
 
+  /** The file with what is known to be copied: the one set aside for a new epoch, until the new copy says what it has. */
+  get #newest(): string {
+    const aside = path.join(path.dirname(this.#file), `courtd-${this.known?.epoch}.db`);
+    return fs.existsSync(aside) ? aside : this.#file;
+  }
+
   #lost(): Lost {
-    const db = new TrackedDatabase(this.#file);
+    const db = new TrackedDatabase(this.#newest);
     try {
       const ledger = new ErasedPlayers(readErasures(db));
       const possible: Lost['possible'] = new Map();
-      for (const arrival of readStored(this.#file, this.#model, false) ?? []) {
+      for (const arrival of readStored(this.#newest, this.#model, false) ?? []) {
         const sent = sentOf(arrival);
         this.#model.shipped(arrival, sent);
         possible.set(sent.key, [{ sent, seq: arrival.seq, receivedMs: arrival.receivedMs }]);

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
+import { publish } from '../../base/atomicFile.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
@@ -239,7 +240,7 @@ export class CopyFollower {
     const aside = path.join(this.#place, `courtd-${epoch}.db`);
     if (fs.existsSync(aside))
       throw new OperatorError(`${aside} exists already. Move it away; then a new copy begins.`);
-    fs.renameSync(this.#file, aside);
+    publish(this.#file, aside);
     this.#compared = undefined;
   }
 
