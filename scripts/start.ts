@@ -10,8 +10,8 @@ import { loadVerbs, makeProgram, runProgram } from '../src/cli/program.ts';
 import { say } from '../src/cli/terminal/output.ts';
 import type { ServeOptions } from '../src/cli/verbs/daemon.ts';
 import { serve } from '../src/cli/verbs/runDaemon.ts';
-import { lockDirectory } from '../src/store/directory/directoryLock.ts';
-import { openDatabase } from '../src/store/open/openDatabase.ts';
+import { lockDirectory } from '../src/store/db/directoryLock.ts';
+import { openDatabase } from '../src/store/db/openDatabase.ts';
 import { isValid, rotateToken, tokenFinder } from '../src/store/tokens/tokens.ts';
 
 /**

@@ -9,8 +9,8 @@ import { statusWithoutDaemon } from '../health/makeStatus.ts';
 import type { DaemonStatus, Status } from '../health/status.ts';
 import { given, serviceOf } from '../host/serviceSettings.ts';
 import type { EventRules } from '../protocol/validate.ts';
-import { isServed } from '../store/directory/directoryLock.ts';
-import type { StepProgress } from '../store/retention/steps.ts';
+import { isServed } from '../store/db/directoryLock.ts';
+import type { StepProgress } from '../store/keep/steps.ts';
 import { checkSocketFile } from './controlSocket.ts';
 import type { WorkLine } from './workRoutes.ts';
 

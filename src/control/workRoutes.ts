@@ -1,10 +1,10 @@
 import { membersOf } from '../base/json.ts';
 import { OperatorError } from '../base/operatorError.ts';
-import type { Erased, ErasureRequest } from '../store/erasure/erase.ts';
+import type { Erased, ErasureRequest } from '../store/keep/erase.ts';
+import type { PruneSelection } from '../store/keep/expiredEvents.ts';
+import type { Pruned } from '../store/keep/prune.ts';
+import type { StepProgress } from '../store/keep/steps.ts';
 import type { RefusedSelection } from '../store/refused/refusedFile.ts';
-import type { PruneSelection } from '../store/retention/expiredEvents.ts';
-import type { Pruned } from '../store/retention/prune.ts';
-import type { StepProgress } from '../store/retention/steps.ts';
 import { answerJson, bodyOf, type ControlRoute } from './controlServer.ts';
 
 export const PRUNE_PATH = '/v1/prune';

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { every } from '../base/pause.ts';
-import { previousDatabases } from '../store/open/previousDatabases.ts';
+import { previousDatabases } from '../store/db/previousDatabases.ts';
 import { logProblem } from './finding.ts';
 import { problem } from './problems.ts';
 

@@ -1,8 +1,8 @@
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { counted } from '../base/units.ts';
 import { yieldToIngest } from '../base/yieldToIngest.ts';
-import { type Consistency, checkConsistency } from '../store/inspection/consistency.ts';
-import { withDatabase } from '../store/open/withDatabase.ts';
+import { withDatabase } from '../store/db/withDatabase.ts';
+import { type Consistency, checkConsistency } from '../store/keep/consistency.ts';
 import { attempt, together } from './checks.ts';
 import { type CheckResult, fail, ok } from './finding.ts';
 import { problem } from './problems.ts';

@@ -1,8 +1,8 @@
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { RESERVE_BYTES } from '../base/limits.ts';
 import { OperatorError } from '../base/operatorError.ts';
-import { withDatabase } from '../store/open/withDatabase.ts';
-import { failureKind } from '../store/sqlite/errors.ts';
+import { failureKind } from '../store/db/sqliteErrors.ts';
+import { withDatabase } from '../store/db/withDatabase.ts';
 import { type BoxFacts, findProblems } from './findProblems.ts';
 import { problem } from './problems.ts';
 import type { Status } from './status.ts';

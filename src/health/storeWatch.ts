@@ -1,7 +1,7 @@
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import type { Log } from '../host/log.ts';
-import { failureKind, sqliteCode } from '../store/sqlite/errors.ts';
+import { failureKind, sqliteCode } from '../store/db/sqliteErrors.ts';
 import type { StoreEvents } from '../store/store.ts';
 import { logProblem } from './finding.ts';
 import { problem } from './problems.ts';

@@ -40,8 +40,8 @@ export function listening({ settingsFile, settings }: Service, daemon?: DaemonLi
     return { host: told[1]!, port: Number(told[2]), isTls: daemon.tls };
   const isTls = settings.COURTD_TLS_CERT !== undefined;
   const port = Number(settings.COURTD_PORT ?? PORT);
-  if (settingsFile !== undefined || !(port >= 0 && port < 65_536)) return { host: '', port: PORT, isTls };
-  return { host: settings.COURTD_HOST ?? '', port, isTls };
+  const isOwn = settingsFile === undefined && port >= 0 && port < 65_536;
+  return { host: (isOwn && settings.COURTD_HOST) || '0.0.0.0', port: isOwn ? port : PORT, isTls };
 }
 
 /** @returns whether nothing but an address is listened on that no other machine reaches. */

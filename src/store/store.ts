@@ -4,36 +4,25 @@ import type { DataDirectory } from '../base/dataDirectory.ts';
 import { FULL_RETRY_MS, RESERVE_BYTES } from '../base/limits.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import type { CourtEvent } from '../protocol/event.ts';
-import { markClock } from './directory/clockMark.ts';
-import { lockDirectory } from './directory/directoryLock.ts';
-import { keepReserve } from './directory/diskReserve.ts';
-import { watchFiles } from './directory/fileMonitor.ts';
-import { lacksDatabase, noteNewDatabase } from './directory/newDatabase.ts';
-import { type Erased, type ErasureRequest, erasePlayer } from './erasure/erase.ts';
-import { SCHEMA_VERSION } from './layout/schema.ts';
-import { sessionCounter } from './layout/sessionCounter.ts';
-import {
-  assertDurable,
-  enterExisting,
-  layoutOf,
-  type OpenOptions,
-  openDatabase,
-} from './open/openDatabase.ts';
-import { explain } from './open/openErrors.ts';
-import { recoveryBarrier } from './open/recoveryBarrier.ts';
-import { upgradeDatabase } from './open/upgradeDatabase.ts';
-import type { PruneSelection } from './retention/expiredEvents.ts';
-import { type Pruned, pruneEvents } from './retention/prune.ts';
-import type { StepProgress, StepWriter } from './retention/steps.ts';
-import {
-  readSources,
-  type SourceChanges,
-  type StoredSources,
-  writeSources,
-} from './sources/storedSources.ts';
-import { closeAfter, failureKind } from './sqlite/errors.ts';
+import { markClock } from './db/clockMark.ts';
+import { lockDirectory } from './db/directoryLock.ts';
+import { keepReserve } from './db/diskReserve.ts';
+import { watchFiles } from './db/fileMonitor.ts';
+import { lacksDatabase, noteNewDatabase } from './db/newDatabase.ts';
+import { assertDurable, enterExisting, layoutOf, type OpenOptions, openDatabase } from './db/openDatabase.ts';
+import { explain } from './db/openErrors.ts';
+import { recoveryBarrier } from './db/recoveryBarrier.ts';
+import { SCHEMA_VERSION } from './db/schema.ts';
+import { sessionCounter } from './db/sessionCounter.ts';
+import { closeAfter, failureKind } from './db/sqliteErrors.ts';
+import { upgradeDatabase } from './db/upgradeDatabase.ts';
+import { type WalEvents, type WalOptions, watchWal } from './db/watchWal.ts';
+import { type Erased, type ErasureRequest, erasePlayer } from './keep/erase.ts';
+import type { PruneSelection } from './keep/expiredEvents.ts';
+import { type Pruned, pruneEvents } from './keep/prune.ts';
+import type { StepProgress, StepWriter } from './keep/steps.ts';
+import { readSources, type SourceChanges, type StoredSources, writeSources } from './storedSources.ts';
 import { TokenVerifier } from './tokens/tokenVerifier.ts';
-import { type WalEvents, type WalOptions, watchWal } from './wal/watchWal.ts';
 import type { Counts } from './write/appender.ts';
 import type { CommitMeter } from './write/commitMeter.ts';
 import { GroupCommit, type GroupCommitEvents } from './write/groupCommit.ts';

@@ -1,7 +1,7 @@
 import { SOURCE_FAULT_MS } from '../base/limits.ts';
 import { DAY_MS } from '../base/units.ts';
 import type { CourtEvent } from '../protocol/event.ts';
-import type { StoredSource } from '../store/sources/storedSources.ts';
+import type { StoredSource } from '../store/storedSources.ts';
 import type { Client } from './client.ts';
 import { Lateness } from './lateness.ts';
 import { SlidingCounts } from './slidingCounts.ts';

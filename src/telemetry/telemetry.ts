@@ -1,7 +1,7 @@
 import { DAY_MS } from '../base/units.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { RefusedRequest } from '../store/refused/refusedFile.ts';
-import type { SourceChanges, StoredSources } from '../store/sources/storedSources.ts';
+import type { SourceChanges, StoredSources } from '../store/storedSources.ts';
 import type { Counts } from '../store/write/appender.ts';
 import { type RefusalReport, Refusals, type Refused } from './refusals.ts';
 import { SlidingCounts } from './slidingCounts.ts';

@@ -8,7 +8,7 @@ import type { Workshop } from '../harness/workshop.ts';
 import { expect } from './walk.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
-const SCHEMA = 'usr/lib/courtd/src/store/layout/schema.js';
+const SCHEMA = 'usr/lib/courtd/src/store/db/schema.js';
 /** Debian's name of each kind of machine that there is a package for. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 /** What scripts/package.ts takes, and the Debian package that each is in; it says itself what else it lacks. */

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
-import { sessionCounter } from '../../src/store/layout/sessionCounter.ts';
-import { openDatabase } from '../../src/store/open/openDatabase.ts';
+import { openDatabase } from '../../src/store/db/openDatabase.ts';
+import { sessionCounter } from '../../src/store/db/sessionCounter.ts';
 import { courtd, temporaryFolder } from '../harness/daemon.ts';
 
 t.test('two hundred thousand sessions are listed, for people and for programs', async (t) => {

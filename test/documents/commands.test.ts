@@ -4,7 +4,7 @@ import path from 'node:path';
 import t from 'tap';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { EVENT_TYPES } from '../../src/protocol/eventTypes.ts';
-import { openDatabase } from '../../src/store/open/openDatabase.ts';
+import { openDatabase } from '../../src/store/db/openDatabase.ts';
 import { BIN, cleanEnvironment, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { blocks, OPERATOR_GUIDE } from '../harness/documents.ts';
 import { event, events } from '../harness/events.ts';

@@ -9,7 +9,7 @@ import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { TOKEN_GRACE_S } from '../../src/base/limits.ts';
-import { withDatabase } from '../../src/store/open/withDatabase.ts';
+import { withDatabase } from '../../src/store/db/withDatabase.ts';
 import { rotateToken } from '../../src/store/tokens/tokens.ts';
 import { Lines } from './lines.ts';
 import { scheme, serveArguments } from './transport.ts';

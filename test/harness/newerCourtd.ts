@@ -37,7 +37,7 @@ export function makeNewer(folder: string): string {
     if (fs.existsSync(from)) fs.cpSync(from, path.join(folder, part), { recursive: true });
   }
   fs.symlinkSync(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'));
-  const schema = path.join(folder, 'src/store/layout/schema.ts');
+  const schema = path.join(folder, 'src/store/db/schema.ts');
   const text = fs.readFileSync(schema, 'utf8');
   if (!MIGRATIONS.test(text)) throw new Error(`${schema} has no list of migrations that could be added to`);
   const longer = `const MIGRATIONS: readonly string[] = [$1, ${JSON.stringify(MIGRATION)}];`;

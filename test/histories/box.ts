@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { OperatorError } from '../../src/base/operatorError.ts';
 import { Problem } from '../../src/protocol/errors.ts';
-import type { ArrivalLog } from '../../src/store/arrivalLog.ts';
+import type { ArrivalLog } from '../../src/store/read/arrivalLog.ts';
 import { Store } from '../../src/store/store.ts';
 import type { KeyLimits } from '../../src/store/write/keys.ts';
 import { Random } from '../../src/vendor/simulate/random.ts';

@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3';
 import type { DataDirectory } from '../../src/base/dataDirectory.ts';
 import type { Arrival } from '../../src/protocol/event.ts';
-import { type Epoch, readEpochs } from '../../src/store/layout/epochs.ts';
+import { type Epoch, readEpochs } from '../../src/store/db/epochs.ts';
+import { failureKind } from '../../src/store/db/sqliteErrors.ts';
 import { ArrivalReader } from '../../src/store/read/arrivalReader.ts';
-import { failureKind } from '../../src/store/sqlite/errors.ts';
 import { keyState } from '../harness/scratchStore.ts';
 import { countsAreRight } from '../harness/storedReader.ts';
 import { sentOf } from './events.ts';

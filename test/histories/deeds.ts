@@ -1,12 +1,12 @@
 import fs from 'node:fs';
 import { knownUpTo } from '../../src/fleet/report/reportFile.ts';
 import { Problem } from '../../src/protocol/errors.ts';
-import { ArrivalLog, TemporarilyUnreadable } from '../../src/store/arrivalLog.ts';
-import { makeBackup } from '../../src/store/backup/makeBackup.ts';
-import { restoreDatabase } from '../../src/store/backup/restore.ts';
-import { readEpochs } from '../../src/store/layout/epochs.ts';
-import { openDatabase } from '../../src/store/open/openDatabase.ts';
-import { withDatabase } from '../../src/store/open/withDatabase.ts';
+import { readEpochs } from '../../src/store/db/epochs.ts';
+import { openDatabase } from '../../src/store/db/openDatabase.ts';
+import { withDatabase } from '../../src/store/db/withDatabase.ts';
+import { makeBackup } from '../../src/store/keep/makeBackup.ts';
+import { restoreDatabase } from '../../src/store/keep/restore.ts';
+import { ArrivalLog, TemporarilyUnreadable } from '../../src/store/read/arrivalLog.ts';
 import { listTokens, revokeToken, rotateToken } from '../../src/store/tokens/tokens.ts';
 import type { Random } from '../../src/vendor/simulate/random.ts';
 import type { Box } from './box.ts';

@@ -1,4 +1,4 @@
-import type { PruneSelection } from '../../src/store/retention/expiredEvents.ts';
+import type { PruneSelection } from '../../src/store/keep/expiredEvents.ts';
 
 /** What became of a request: refused is one that was answered so; unknown, one that had no answer when the process ended. */
 export type Outcome = 'open' | 'acknowledged' | 'refused' | 'unknown';

@@ -1,5 +1,5 @@
 import type { Arrival } from '../../src/protocol/event.ts';
-import type { Epoch } from '../../src/store/layout/epochs.ts';
+import type { Epoch } from '../../src/store/db/epochs.ts';
 import type { Counts } from '../../src/store/write/appender.ts';
 import { isLeft, type KnownErasure, notErased } from './erasures.ts';
 import type { Backup, Key, KnownToken, Lost, PruneRule, Request, Sent } from './known.ts';

@@ -20,7 +20,7 @@ export interface Plant {
 const ALWAYS_FULL = "db.pragma('synchronous = FULL')";
 const UNSYNCED = "db.pragma('synchronous = NORMAL')";
 const REWRITE_NOTHING = {
-  file: 'store/open/rewriteWal.ts',
+  file: 'store/db/rewriteWal.ts',
   from: 'if (bytes === 0 || isDone()) return;',
   to: 'if (bytes >= 0) return;',
 };
@@ -30,9 +30,9 @@ export const PLANTS: readonly Plant[] = [
     name: 'no-sync',
     what: 'commits are not synced (synchronous = NORMAL), as is the default of better-sqlite3',
     changes: [
-      { file: 'store/open/openDatabase.ts', from: ALWAYS_FULL, to: UNSYNCED },
-      { file: 'store/open/openDatabase.ts', from: 'mode[1] !== 2', to: 'mode[1] !== 1' },
-      { file: 'store/sqlite/unsynced.ts', from: ALWAYS_FULL, to: UNSYNCED },
+      { file: 'store/db/openDatabase.ts', from: ALWAYS_FULL, to: UNSYNCED },
+      { file: 'store/db/openDatabase.ts', from: 'mode[1] !== 2', to: 'mode[1] !== 1' },
+      { file: 'store/db/unsynced.ts', from: ALWAYS_FULL, to: UNSYNCED },
     ],
   },
   {
@@ -51,7 +51,7 @@ export const PLANTS: readonly Plant[] = [
     name: 'wal-trusted',
     near: ['failing', 'killAtCall'],
     what: 'a start only syncs what a killed process had written, also where a sync of that has failed',
-    changes: [{ file: 'store/open/rewriteWal.ts', from: '      overwrite(fd, bytes);\n', to: '' }],
+    changes: [{ file: 'store/db/rewriteWal.ts', from: '      overwrite(fd, bytes);\n', to: '' }],
   },
   {
     name: 'dedup-window',
@@ -85,7 +85,7 @@ export const PLANTS: readonly Plant[] = [
   {
     name: 'counted-twice',
     what: 'what a session has counted is counted again',
-    changes: [{ file: 'store/layout/sessionCounter.ts', from: '    setCounted.run();\n', to: '' }],
+    changes: [{ file: 'store/db/sessionCounter.ts', from: '    setCounted.run();\n', to: '' }],
   },
   {
     name: 'answer-before-commit',
@@ -104,7 +104,7 @@ export const PLANTS: readonly Plant[] = [
     what: 'after an I/O error the store goes on',
     changes: [
       {
-        file: 'store/sqlite/errors.ts',
+        file: 'store/db/sqliteErrors.ts',
         from: "[/^SQLITE_(FULL|IOERR_SHMSIZE)/, 'full']",
         to: "[/^SQLITE_(FULL|IOERR)/, 'full']",
       },
@@ -122,7 +122,7 @@ export const PLANTS: readonly Plant[] = [
     what: 'the seqs of pruned events are given again',
     changes: [
       {
-        file: 'store/layout/epochs.ts',
+        file: 'store/db/epochs.ts',
         from: '(SELECT up_to_seq FROM pruned), (SELECT max(up_to, counted_up_to) FROM flushed),',
         to: '',
       },
@@ -152,11 +152,11 @@ export const PLANTS: readonly Plant[] = [
     what: 'the WAL of the replaced database stays beside the restored one',
     changes: [
       {
-        file: 'store/backup/restore.ts',
+        file: 'store/keep/restore.ts',
         from: "for (const part of [...COMPANIONS, '-shm']) fs.rmSync(target + part, { force: true });",
         to: '',
       },
-      { file: 'store/backup/restore.ts', from: "db.pragma('journal_mode = DELETE');", to: '' },
+      { file: 'store/keep/restore.ts', from: "db.pragma('journal_mode = DELETE');", to: '' },
     ],
   },
   {
@@ -182,7 +182,7 @@ export const PLANTS: readonly Plant[] = [
     what: 'the steps of a migration are committed one by one',
     changes: [
       {
-        file: 'store/open/upgradeDatabase.ts',
+        file: 'store/db/upgradeDatabase.ts',
         from: 'db.transaction(() => migrate(db)).immediate();',
         to: 'migrate(db);',
       },
@@ -193,7 +193,7 @@ export const PLANTS: readonly Plant[] = [
     what: 'a step of a copy counts before it is synced',
     changes: [
       {
-        file: 'store/backup/follow.ts',
+        file: 'store/keep/follow.ts',
         from: "copy.pragma('synchronous = FULL');",
         to: "copy.pragma('synchronous = OFF');",
       },
@@ -203,7 +203,7 @@ export const PLANTS: readonly Plant[] = [
     name: 'copy-keeps-pruned',
     near: ['prune', 'copy'],
     what: 'a copy keeps what the box has deleted',
-    changes: [{ file: 'store/backup/follow.ts', from: 'for (const seq of gone) remove.run(seq);', to: '' }],
+    changes: [{ file: 'store/keep/follow.ts', from: 'for (const seq of gone) remove.run(seq);', to: '' }],
   },
   {
     name: 'copy-keeps-erased',
@@ -211,7 +211,7 @@ export const PLANTS: readonly Plant[] = [
     what: 'a copy keeps the events of who was erased',
     changes: [
       {
-        file: 'store/backup/follow.ts',
+        file: 'store/keep/follow.ts',
         from: 'const rows = [...changed, ...events];',
         to: 'const rows = [...events, ...changed.slice(0, 0)];',
       },
@@ -223,7 +223,7 @@ export const PLANTS: readonly Plant[] = [
     what: 'the ledger of a copy says that an erasure is finished before the copy has followed it',
     changes: [
       {
-        file: 'store/backup/copyTables.ts',
+        file: 'store/keep/copyTables.ts',
         from: "return column === 'finished_ms' && !isSettled ? 'NULL' : column;",
         to: 'return column;',
       },

@@ -238,8 +238,8 @@ const STAND_INS: Readonly<Record<string, string>> = {
   'node:crypto': 'crypto.ts',
   'better-sqlite3': 'sqlite.ts',
   [`${SRC}base/limits.ts`]: 'limits.ts',
-  [`${SRC}store/sqlite/sizes.ts`]: 'sizes.ts',
-  [`${SRC}store/layout/schema.ts`]: 'schema.ts',
+  [`${SRC}store/db/sizes.ts`]: 'sizes.ts',
+  [`${SRC}store/db/schema.ts`]: 'schema.ts',
   [`${SRC}fleet/log/chunk.ts`]: 'chunk.ts',
 };
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { LoggedProblem } from '../../src/protocol/errors.ts';
 import type { CourtEvent } from '../../src/protocol/event.ts';
-import type { SourceChanges, StoredSource } from '../../src/store/sources/storedSources.ts';
+import type { SourceChanges, StoredSource } from '../../src/store/storedSources.ts';
 import type { Refused } from '../../src/telemetry/refusals.ts';
 import { SourceTable } from '../../src/telemetry/sourceTable.ts';
 

@@ -1,6 +1,6 @@
 import { UsageError } from '../../base/operatorError.ts';
 import type { CopyStatus, ShipView } from '../../health/status.ts';
-import type { PruneSelection } from '../../store/retention/expiredEvents.ts';
+import type { PruneSelection } from '../../store/keep/expiredEvents.ts';
 import { parseDuration } from './optionParsers.ts';
 
 /** Keeps events for COURTD_SHIP_HOLD until they are shipped and copied, if that is set up. @throws {UsageError} */

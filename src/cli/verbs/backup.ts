@@ -7,9 +7,9 @@ import { bytesFor, counted, isoTime } from '../../base/units.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { copyReport } from '../../fleet/report/copyReport.ts';
 import { runDirectory } from '../../fleet/report/reportFile.ts';
-import { CopyFollower, ForeignCopy } from '../../store/backup/follow.ts';
-import { makeBackup } from '../../store/backup/makeBackup.ts';
-import type { DataOption } from '../../store/open/withDatabase.ts';
+import type { DataOption } from '../../store/db/withDatabase.ts';
+import { CopyFollower, ForeignCopy } from '../../store/keep/follow.ts';
+import { makeBackup } from '../../store/keep/makeBackup.ts';
 import { integer, json, notEmpty } from '../options/optionParsers.ts';
 import { type JsonOption, printJson, progress, say } from '../terminal/output.ts';
 

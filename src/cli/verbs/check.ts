@@ -5,9 +5,9 @@ import { askStatus } from '../../control/controlClient.ts';
 import { boxOf, runChecks, type Variables } from '../../health/checks.ts';
 import type { CheckResult } from '../../health/finding.ts';
 import { checkDatabase } from '../../health/fullCheck.ts';
-import { lacksDatabase } from '../../store/directory/newDatabase.ts';
-import { noDatabase } from '../../store/open/openErrors.ts';
-import type { DataOption } from '../../store/open/withDatabase.ts';
+import { lacksDatabase } from '../../store/db/newDatabase.ts';
+import { noDatabase } from '../../store/db/openErrors.ts';
+import type { DataOption } from '../../store/db/withDatabase.ts';
 import { VARIABLES, variableFault } from '../options/environmentVariables.ts';
 import { json } from '../options/optionParsers.ts';
 import {

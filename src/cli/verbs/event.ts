@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { OperatorError } from '../../base/operatorError.ts';
 import { isoTime } from '../../base/units.ts';
 import { eventToJson } from '../../protocol/event.ts';
-import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
+import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { findRevisions } from '../../store/read/eventRevisions.ts';
 import { sessionId as assertSession } from '../../store/read/sessions.ts';

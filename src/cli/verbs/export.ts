@@ -5,7 +5,7 @@ import { DICTIONARY, dictionaryEntries } from '../../session/export/columns.ts';
 import { BINARY_FORMATS, FORMATS } from '../../session/export/eventWriter.ts';
 import { exportMany } from '../../session/export/exportMany.ts';
 import { type ExportOptions, withExportedDatabase, writeSession } from '../../session/export/writeSession.ts';
-import { withDatabase } from '../../store/open/withDatabase.ts';
+import { withDatabase } from '../../store/db/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { sessionId, summarizeSession } from '../../store/read/sessions.ts';
 import { ofType, output } from '../options/optionParsers.ts';

@@ -9,7 +9,7 @@ import { assertDaemonRuns, rulesOf } from '../../control/controlClient.ts';
 import type { ProblemMembers } from '../../protocol/errors.ts';
 import type { EventRules } from '../../protocol/validate.ts';
 import { type FileEvent, FileFault, readEvents, sentenceOf } from '../../session/import/eventFile.ts';
-import type { DataOption } from '../../store/open/withDatabase.ts';
+import type { DataOption } from '../../store/db/withDatabase.ts';
 import { json, notEmpty } from '../options/optionParsers.ts';
 import { type JsonOption, printJson, progress, say } from '../terminal/output.ts';
 

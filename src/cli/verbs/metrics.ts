@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import { OperatorError } from '../../base/operatorError.ts';
 import { askDaemon } from '../../control/controlClient.ts';
 import { METRICS_PATH } from '../../metrics/metrics.ts';
-import { lacksDatabase } from '../../store/directory/newDatabase.ts';
-import { noDatabase } from '../../store/open/openErrors.ts';
-import type { DataOption } from '../../store/open/withDatabase.ts';
+import { lacksDatabase } from '../../store/db/newDatabase.ts';
+import { noDatabase } from '../../store/db/openErrors.ts';
+import type { DataOption } from '../../store/db/withDatabase.ts';
 import { stdoutSink } from '../terminal/output.ts';
 
 const HELP = `

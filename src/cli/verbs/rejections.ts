@@ -5,7 +5,7 @@ import { counted, isoTime } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import { haveDone, rulesOf } from '../../control/controlClient.ts';
 import { DROP_PATH } from '../../control/workRoutes.ts';
-import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
+import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import { readRecentKeys, storedLookup } from '../../store/read/storedKeys.ts';
 import { withRefused } from '../../store/refused/readRefused.ts';
 import type { RefusedFile, RefusedRequest } from '../../store/refused/refusedFile.ts';

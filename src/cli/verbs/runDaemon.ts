@@ -21,10 +21,10 @@ import { CourtServer } from '../../http/server.ts';
 import { EventLoopDelay } from '../../metrics/eventLoopDelay.ts';
 import { metricsText } from '../../metrics/metrics.ts';
 import { RunFiles } from '../../metrics/runFiles.ts';
+import { freeBytesIn } from '../../store/keep/prune.ts';
 import { storedLookup } from '../../store/read/storedKeys.ts';
 import { RefusedRequests } from '../../store/refused/refusedRequests.ts';
 import { withoutToken } from '../../store/refused/withoutToken.ts';
-import { freeBytesIn } from '../../store/retention/prune.ts';
 import { Store } from '../../store/store.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
 import {

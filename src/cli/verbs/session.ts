@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { counted } from '../../base/units.ts';
-import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
+import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { listSessions, summarizeSession } from '../../store/read/sessions.ts';
 import { integer, json } from '../options/optionParsers.ts';

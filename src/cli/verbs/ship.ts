@@ -8,8 +8,8 @@ import { NatsLog } from '../../fleet/ship/natsLog.ts';
 import { type ShipReport, shipReport } from '../../fleet/ship/report.ts';
 import { shipSettings } from '../../fleet/ship/settings.ts';
 import { Shipper } from '../../fleet/ship/shipper.ts';
-import { beginEpoch, readEpochs } from '../../store/layout/epochs.ts';
-import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
+import { beginEpoch, readEpochs } from '../../store/db/epochs.ts';
+import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import { printData, say } from '../terminal/output.ts';
 
 const HELP = `

@@ -6,8 +6,8 @@ import { isTime } from '../../base/units.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { Problem } from '../../protocol/errors.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
-import { databaseOfLog, type LoggedEvent } from '../../store/backup/databaseOfLog.ts';
-import type { RestoreSource } from '../../store/backup/restore.ts';
+import { databaseOfLog, type LoggedEvent } from '../../store/keep/databaseOfLog.ts';
+import type { RestoreSource } from '../../store/keep/restore.ts';
 
 /** Lines of `tail --json` and of `fleet tail`, read back to what was stored. */
 

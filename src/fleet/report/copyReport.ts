@@ -1,5 +1,5 @@
 import type { CopyStatus } from '../../health/status.ts';
-import type { Epoch } from '../../store/layout/epochs.ts';
+import type { Epoch } from '../../store/db/epochs.ts';
 import type { Lag, ShippedOf } from '../../store/read/shipLag.ts';
 import {
   isRecent,

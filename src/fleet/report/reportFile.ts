@@ -3,7 +3,7 @@ import path from 'node:path';
 import { writeAtomically } from '../../base/atomicFile.ts';
 import { SMALL_FILE_BYTES } from '../../base/dataDirectory.ts';
 import { membersOf } from '../../base/json.ts';
-import type { Epoch } from '../../store/layout/epochs.ts';
+import type { Epoch } from '../../store/db/epochs.ts';
 
 /** Small JSON files of the runtime directory, in which processes of several users report how far they are. */
 

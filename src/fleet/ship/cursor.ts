@@ -1,4 +1,4 @@
-import type { Epoch } from '../../store/layout/epochs.ts';
+import type { Epoch } from '../../store/db/epochs.ts';
 import { type Chunk, isSameEvent, seqOf } from '../log/chunk.ts';
 import type { BoxLog } from './boxLog.ts';
 

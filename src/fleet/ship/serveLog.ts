@@ -3,11 +3,11 @@ import { COMMAND_BUSY_MS, FOLLOW_POLL_MS } from '../../base/limits.ts';
 import { UsageError } from '../../base/operatorError.ts';
 import { pause } from '../../base/pause.ts';
 import { arrivalToJson } from '../../protocol/event.ts';
-import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/arrivalLog.ts';
-import { secretOf } from '../../store/erasure/ledger.ts';
-import { LEARNT_EVENTS, Pseudonyms } from '../../store/erasure/pseudonyms.ts';
-import type { Epoch } from '../../store/layout/epochs.ts';
-import { withDatabase } from '../../store/open/withDatabase.ts';
+import type { Epoch } from '../../store/db/epochs.ts';
+import { withDatabase } from '../../store/db/withDatabase.ts';
+import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/read/arrivalLog.ts';
+import { secretOf } from '../../store/write/ledger.ts';
+import { LEARNT_EVENTS, Pseudonyms } from '../../store/write/pseudonyms.ts';
 import { CHUNK_LIMITS } from '../log/chunk.ts';
 import { retry } from '../log/retry.ts';
 

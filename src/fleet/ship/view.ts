@@ -1,6 +1,6 @@
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import type { ShipState, ShipView } from '../../health/status.ts';
-import type { Epoch } from '../../store/layout/epochs.ts';
+import type { Epoch } from '../../store/db/epochs.ts';
 import type { Lag, ShippedOf } from '../../store/read/shipLag.ts';
 import { shownUrl } from '../nats/address.ts';
 import { isRecent, knownUpTo, runDirectory } from '../report/reportFile.ts';

@@ -6,10 +6,10 @@ import { fileSink } from '../../base/fileSink.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { operatorErrors } from '../../base/sink.ts';
 import { counted, isoTime, NS_PER_MS } from '../../base/units.ts';
+import { failureKind } from '../../store/db/sqliteErrors.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { readSession } from '../../store/read/sessionReader.ts';
 import { findSession, listSessions } from '../../store/read/sessions.ts';
-import { failureKind } from '../../store/sqlite/errors.ts';
 import { type ExportOptions, type ExportTeller, withExportedDatabase, writeSession } from './writeSession.ts';
 
 /** An event that is being received may be stored a little later: the next export begins so much before this one. */

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Database } from 'better-sqlite3';
 import type { Sink } from '../../base/sink.ts';
 import { counted, isoTime } from '../../base/units.ts';
-import { type DataOption, withDatabase } from '../../store/open/withDatabase.ts';
+import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import type { Damage } from '../../store/read/damage.ts';
 import { type AsOf, type EventFilter, readSession } from '../../store/read/sessionReader.ts';
 import type { Format } from './eventWriter.ts';

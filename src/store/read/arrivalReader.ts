@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../../base/limits.ts';
 import type { Arrival } from '../../protocol/event.ts';
-import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../layout/epochs.ts';
+import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../db/epochs.ts';
 import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow, type DecodedEvent } from './arrivalRow.ts';
 import { Damage } from './damage.ts';
 

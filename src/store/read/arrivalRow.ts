@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import type { Arrival } from '../../protocol/event.ts';
-import { type EotHalves, isIntact } from '../layout/checksum.ts';
-import { OriginReader } from '../layout/origins.ts';
-import { INLINE_TEXTS, textReader } from '../layout/storedEvent.ts';
+import { type EotHalves, isIntact } from '../db/checksum.ts';
+import { OriginReader } from '../db/origins.ts';
+import { INLINE_TEXTS, textReader } from '../db/storedEvent.ts';
 import type { Damage } from './damage.ts';
 
 /** In the order of `eventColumns`. */

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { keyHash } from '../layout/keyHash.ts';
+import { keyHash } from '../db/keyHash.ts';
 import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow, type DecodedEvent } from './arrivalRow.ts';
 import { Damage } from './damage.ts';
 

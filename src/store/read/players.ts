@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { playerOf } from '../../protocol/playerRedaction.ts';
-import { nsOf } from '../layout/checksum.ts';
+import { nsOf } from '../db/checksum.ts';
 import { type ReadArrivals, readArrivals } from './arrivalReader.ts';
 import type { DecodedEvent } from './arrivalRow.ts';
 import type { Damage } from './damage.ts';

@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import { READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../../base/limits.ts';
 import type { Arrival } from '../../protocol/event.ts';
-import { type EotHalves, msOf, nsOf } from '../layout/checksum.ts';
-import { LAST_GIVEN_SEQ } from '../layout/epochs.ts';
+import { type EotHalves, msOf, nsOf } from '../db/checksum.ts';
+import { LAST_GIVEN_SEQ } from '../db/epochs.ts';
 import {
   ARRIVAL_COLUMNS,
   ArrivalDecoder,

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../layout/epochs.ts';
+import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../db/epochs.ts';
 
 /** Up to this many seqs, events are counted one by one, which takes a third of a second; beyond, the count is estimated from the seqs. */
 const COUNTED_SEQS = 1_000_000;

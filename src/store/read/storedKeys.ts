@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { EventKey } from '../../protocol/bodyParts.ts';
-import { keyHash } from '../layout/keyHash.ts';
+import { keyHash } from '../db/keyHash.ts';
 
 /** @returns whether an event is stored. @param db of the daemon, or one after `readRecentKeys`. */
 export function storedLookup(db: Database): (key: EventKey) => boolean {

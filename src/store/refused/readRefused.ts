@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { explain } from '../open/openErrors.ts';
-import { failureKind } from '../sqlite/errors.ts';
+import { explain } from '../db/openErrors.ts';
+import { failureKind } from '../db/sqliteErrors.ts';
 import { RefusedFile } from './refusedFile.ts';
 
 /**

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { EARLIEST_RECEIVED_MS, REFUSED_KEPT } from '../../base/limits.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
-import { damage } from '../sqlite/errors.ts';
+import { damage } from '../db/sqliteErrors.ts';
 
 /** A rejected request, as it is kept. */
 export interface RefusedRequest {

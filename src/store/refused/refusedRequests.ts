@@ -15,7 +15,7 @@ import {
 import { DAY_MS } from '../../base/units.ts';
 import { bodyParts, type EventKey } from '../../protocol/bodyParts.ts';
 import type { Naming } from '../../protocol/playerRedaction.ts';
-import { failureKind } from '../sqlite/errors.ts';
+import { failureKind } from '../db/sqliteErrors.ts';
 import {
   type NewRequest,
   RefusedFile,

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Database, Statement } from 'better-sqlite3';
 import { Problem } from '../../protocol/errors.ts';
 import { unavailable } from '../../protocol/unavailable.ts';
-import { failureKind } from '../sqlite/errors.ts';
+import { failureKind } from '../db/sqliteErrors.ts';
 import { hashOf, newestCreationMs, type Token, tokenEndMs, tokenFinder, tokenState } from './tokens.ts';
 import { type OldToken, OldTokenUse } from './tokenUse.ts';
 

@@ -4,9 +4,9 @@ import { DataDirectory } from '../../base/dataDirectory.ts';
 import { TOKEN_BYTES } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { isTime } from '../../base/units.ts';
-import { withReserve } from '../directory/diskReserve.ts';
-import { rewriteWal } from '../open/rewriteWal.ts';
-import { damage } from '../sqlite/errors.ts';
+import { withReserve } from '../db/diskReserve.ts';
+import { rewriteWal } from '../db/rewriteWal.ts';
+import { damage } from '../db/sqliteErrors.ts';
 
 /**
  * The venue's shared tokens (spec 5). Only their SHA-256 is stored: a token is shown once, when it is

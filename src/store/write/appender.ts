@@ -1,14 +1,14 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
-import { readErasures } from '../erasure/ledger.ts';
-import { Redactor } from '../erasure/redactor.ts';
-import { LAST_GIVEN_SEQ } from '../layout/epochs.ts';
-import { keyHash } from '../layout/keyHash.ts';
+import { LAST_GIVEN_SEQ } from '../db/epochs.ts';
+import { keyHash } from '../db/keyHash.ts';
 import { Arbiter, type CameraNames, isSameEvent, otherCamera } from './arbiter.ts';
 import { ConflictCopies } from './conflictCopies.ts';
 import { EventInserter, type NumberedEvent } from './eventInserter.ts';
 import { EventKeys, type KeyEntry, type KeyLimits } from './keys.ts';
+import { readErasures } from './ledger.ts';
 import { NameInterner } from './nameInterner.ts';
+import { Redactor } from './redactor.ts';
 import { SessionCounters } from './sessionCounters.ts';
 
 /** The outcome for one request: `accepted + duplicates` is the number of its events (spec 2.3). */

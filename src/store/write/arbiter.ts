@@ -21,7 +21,7 @@ export class Arbiter {
       .prepare<[number], ArrivalRow>(`SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE seq = ?`)
       .raw();
     this.#removals = [
-      // A session that has lost one does not know its first and last event (retention/lostBounds.ts).
+      // A session that has lost one does not know its first and last event.
       `UPDATE session SET events = events - 1, first_ns = NULL, last_ns = NULL
         WHERE id = @session AND @seq <= (SELECT counted_up_to FROM flushed)`,
       'DELETE FROM event WHERE seq = @seq',

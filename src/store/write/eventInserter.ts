@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
-import { checksumOf } from '../layout/checksum.ts';
-import { inChunks, MultiRowStatement } from '../sqlite/multiRowStatement.ts';
+import { checksumOf } from '../db/checksum.ts';
+import { inChunks, MultiRowStatement } from '../db/multiRowStatement.ts';
 
 /** An event that is to be stored, with its seq and the ids of its names. */
 export interface NumberedEvent {

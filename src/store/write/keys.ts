@@ -1,7 +1,7 @@
 import type { Database, Statement, Transaction } from 'better-sqlite3';
-import { keyHash } from '../layout/keyHash.ts';
-import { inChunks, MultiRowStatement } from '../sqlite/multiRowStatement.ts';
-import { unsynced } from '../sqlite/unsynced.ts';
+import { keyHash } from '../db/keyHash.ts';
+import { inChunks, MultiRowStatement } from '../db/multiRowStatement.ts';
+import { unsynced } from '../db/unsynced.ts';
 
 /** What identifies an event (spec 2.3), with the session interned and the event_id hashed; and its seq. */
 export interface KeyEntry {

@@ -1,9 +1,9 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { BUSY_RETRY_MS } from '../../base/limits.ts';
-import { freeBytes, reservedBytes, truncateWal } from '../directory/diskReserve.ts';
-import { failureKind } from '../sqlite/errors.ts';
-import { Checkpointer } from '../wal/checkpointer.ts';
+import { Checkpointer } from '../db/checkpointer.ts';
+import { freeBytes, reservedBytes, truncateWal } from '../db/diskReserve.ts';
+import { failureKind } from '../db/sqliteErrors.ts';
 import type { EventKeys } from './keys.ts';
 
 /** Pause after a step of a move that failed; BUSY_RETRY_MS if the database was locked. */

@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { NAMES_CACHED } from '../../base/limits.ts';
-import { type OriginNames, originChecksum } from '../layout/checksum.ts';
+import { type OriginNames, originChecksum } from '../db/checksum.ts';
 
 /** An interned origin, with the checksum of its names (checksum.ts). */
 interface InternedOrigin {

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import { sessionCounter } from '../layout/sessionCounter.ts';
-import { COUNTER_PAUSE } from '../sqlite/sizes.ts';
+import { sessionCounter } from '../db/sessionCounter.ts';
+import { COUNTER_PAUSE } from '../db/sizes.ts';
 
 /**
  * Keeps the counters of sessions, so that `courtd session list` reads few events. They are not written with each event, which would

@@ -5,7 +5,7 @@ import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { viewShip } from '../../../src/fleet/ship/view.ts';
 import type { ShipView } from '../../../src/health/status.ts';
 import type { WireEvent } from '../../../src/protocol/eventSchema.ts';
-import { openDatabase } from '../../../src/store/open/openDatabase.ts';
+import { openDatabase } from '../../../src/store/db/openDatabase.ts';
 import { readShipLag } from '../../../src/store/read/shipLag.ts';
 import {
   BIN,

@@ -2,7 +2,7 @@ import t from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { BoxLog } from '../../../src/fleet/ship/boxLog.ts';
 import { decodeBatch } from '../../../src/protocol/decodeBatch.ts';
-import { openDatabase } from '../../../src/store/open/openDatabase.ts';
+import { openDatabase } from '../../../src/store/db/openDatabase.ts';
 import { type Cleanup, temporaryFolder } from '../../harness/daemon.ts';
 import { event, eventText } from '../../harness/events.ts';
 import { runInProcess } from '../../harness/inProcess.ts';

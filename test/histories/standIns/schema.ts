@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import * as schema from '../../../src/store/layout/schema.ts';
+import * as schema from '../../../src/store/db/schema.ts';
 
-/** In the place of src/store/layout/schema.ts: with a migration that production does not have, so that there is an upgrade. */
+/** In the place of src/store/db/schema.ts: with a migration that production does not have, so that there is an upgrade. */
 
-export * from '../../../src/store/layout/schema.ts';
+export * from '../../../src/store/db/schema.ts';
 
 const MIGRATION = 'ALTER TABLE token ADD COLUMN note TEXT; CREATE INDEX event_newer ON event (session, seq);';
 /** Undoes it, but for the version. */

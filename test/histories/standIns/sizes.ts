@@ -1,6 +1,6 @@
-import * as sizes from '../../../src/store/sqlite/sizes.ts';
+import * as sizes from '../../../src/store/db/sizes.ts';
 
-/** In the place of src/store/sqlite/sizes.ts: a history has checkpoints in the worker, and prunes and copies of many steps. */
+/** In the place of src/store/db/sizes.ts: a history has checkpoints in the worker, and prunes and copies of many steps. */
 
 export const GROUP_EVENTS = 12;
 export const COUNTER_PAUSE = { ms: 10, events: 5 };

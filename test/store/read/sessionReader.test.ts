@@ -2,10 +2,10 @@ import type { Database } from 'better-sqlite3';
 import t from 'tap';
 import { READ_CHUNK_BYTES, READ_CHUNK_ROWS, REVISION_MAX } from '../../../src/base/limits.ts';
 import type { CourtEvent } from '../../../src/protocol/event.ts';
-import { INLINE_TEXT_BYTES } from '../../../src/store/layout/storedEvent.ts';
+import { INLINE_TEXT_BYTES } from '../../../src/store/db/storedEvent.ts';
+import { eventRemoval } from '../../../src/store/keep/prune.ts';
 import { type ReadEvent, readSession } from '../../../src/store/read/sessionReader.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
-import { eventRemoval } from '../../../src/store/retention/prune.ts';
 import { event } from '../../harness/events.ts';
 import { Committer, court, otherConnection, scratch } from '../../harness/scratchStore.ts';
 

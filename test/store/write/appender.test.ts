@@ -1,10 +1,10 @@
 import t from 'tap';
 import { decodeBatch } from '../../../src/protocol/decodeBatch.ts';
-import { keyHash } from '../../../src/store/layout/keyHash.ts';
+import { keyHash } from '../../../src/store/db/keyHash.ts';
+import { eventRemoval } from '../../../src/store/keep/prune.ts';
 import { findRevisions } from '../../../src/store/read/eventRevisions.ts';
 import { readSession } from '../../../src/store/read/sessionReader.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
-import { eventRemoval } from '../../../src/store/retention/prune.ts';
 import { KEY_LIMITS } from '../../../src/store/write/keys.ts';
 import { event, events } from '../../harness/events.ts';
 import { Committer, court, keyState, scratch, unbindable } from '../../harness/scratchStore.ts';

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import t from 'tap';
-import { keyHash } from '../../../src/store/layout/keyHash.ts';
-import { failureKind } from '../../../src/store/sqlite/errors.ts';
+import { keyHash } from '../../../src/store/db/keyHash.ts';
+import { failureKind } from '../../../src/store/db/sqliteErrors.ts';
 import { EventKeys, KEY_LIMITS } from '../../../src/store/write/keys.ts';
 import { events } from '../../harness/events.ts';
 import { Committer, court, keyState, otherConnection, scratch } from '../../harness/scratchStore.ts';

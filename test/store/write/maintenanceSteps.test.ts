@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { BUSY_RETRY_MS } from '../../../src/base/limits.ts';
-import { fillReserve } from '../../../src/store/directory/diskReserve.ts';
+import { fillReserve } from '../../../src/store/db/diskReserve.ts';
 import type { EventKeys } from '../../../src/store/write/keys.ts';
 import { MAINTENANCE_RETRY_MS, MaintenanceSteps } from '../../../src/store/write/maintenanceSteps.ts';
 import { setClock } from '../../harness/clock.ts';

@@ -1,0 +1,203 @@
+import fs from 'node:fs';
+import Database from 'better-sqlite3';
+import { DataDirectory } from '../../base/dataDirectory.ts';
+import { COMMAND_BUSY_MS } from '../../base/limits.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { createPrivateIfMissing } from '../../base/privateFile.ts';
+import { isServed } from './directoryLock.ts';
+import { withReserve } from './diskReserve.ts';
+import { enterDirectory } from './enterDirectory.ts';
+import { readHeader } from './fileHeader.ts';
+import { lacksDatabase } from './newDatabase.ts';
+import { explain, lostDatabase, noDatabase, unsound } from './openErrors.ts';
+import { preMigrationCopyOf } from './previousDatabases.ts';
+import { rewriteWal } from './rewriteWal.ts';
+import { makeLayout, SCHEMA_VERSION } from './schema.ts';
+import { overwriteDeleted } from './secureDelete.ts';
+import { closeAfter } from './sqliteErrors.ts';
+import { startFault } from './startFault.ts';
+
+/** Page cache of the database, in KiB: 16 MB and 64 MB were no faster (measured). */
+const PAGE_CACHE_KIB = 8_000;
+/** SQLite truncates the WAL to this size when it starts it again after a checkpoint. */
+const WAL_SIZE_LIMIT_BYTES = 64 * 1024 ** 2;
+
+/** What a command may do to a database that it opens; by default it must exist and be of this layout. */
+export interface OpenOptions {
+  /** Create the directory and the database if there is none: only `serve` and `token rotate` do. */
+  readonly create?: boolean;
+  /**
+   * First look for damage, in the tables that every event needs: only `serve` and `check` do. Other commands read what
+   * can be read.
+   */
+  readonly check?: boolean;
+  /** Open a database of an older layout too: only `serve` does, and then upgrades it (upgradeDatabase.ts). */
+  readonly acceptOlder?: boolean;
+  /** The caller holds the lock of the directory: its previous holder may have written, and its sync may have failed. */
+  readonly isLocked?: boolean;
+  /** How long SQLite may wait for a lock, in milliseconds: the event loop is blocked meanwhile. */
+  readonly busyMs?: number;
+}
+
+/**
+ * Opens the database of a data directory with the pragmas that make a commit durable.
+ * @throws {OperatorError} if the file is missing, foreign, newer, damaged or not accessible.
+ */
+export function openDatabase(
+  directory: DataDirectory,
+  { create = false, check = false, busyMs = COMMAND_BUSY_MS, ...options }: OpenOptions = {},
+): Database.Database {
+  const file = directory.file('database');
+  try {
+    enterDirectory(directory);
+    if (create) {
+      const lost = lacksDatabase(directory) ? lostDatabase(directory) : undefined;
+      if (lost !== undefined) throw lost;
+      directory.make();
+      createPrivateIfMissing(file);
+    }
+    look(directory, check);
+    return withReserve(directory, () => {
+      const db = new Database(file, { fileMustExist: true, timeout: busyMs });
+      try {
+        prepare(db, directory, { create, ...options });
+      } catch (error) {
+        closeAfter(error, db);
+        throw error;
+      }
+      return db;
+    });
+  } catch (error) {
+    throw explain(error, directory);
+  }
+}
+
+/**
+ * The first checks of `openDatabase`, for a caller that makes a file beside the database before that.
+ * @throws {OperatorError} and the system's errors, if the directory or its database is not courtd's, or damaged: nothing has been
+ * changed.
+ */
+export function enterExisting(directory: DataDirectory, { check = false }: OpenOptions): void {
+  enterDirectory(directory);
+  look(directory, check);
+}
+
+function look(directory: DataDirectory, check: boolean): void {
+  refuseForeign(directory);
+  if (check) withReserve(directory, () => refuseDamaged(directory.file('database')));
+}
+
+/**
+ * Reads the header before SQLite opens the file, because SQLite creates and changes files beside a foreign
+ * one. Closing the descriptor drops the locks of every other connection of this process: there must be none.
+ */
+function refuseForeign(directory: DataDirectory): void {
+  const file = directory.file('database');
+  if (!exists(file)) throw noDatabase(directory);
+  const header = readHeader(file);
+  if (header.isEmpty) return;
+  if (!header.isOurs) {
+    throw new OperatorError(
+      `${file} is not a courtd database: nothing was changed. Name another directory with --data.`,
+    );
+  }
+  refuseNewer(header.version, file);
+}
+
+/**
+ * If there is a WAL, over a read-only connection: closing one that can write would checkpoint the WAL into the
+ * damaged file.
+ */
+function refuseDamaged(file: string): void {
+  if (fs.statSync(file).size === 0) return;
+  const readonly = (fs.statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  const db = new Database(file, { readonly, fileMustExist: true, timeout: COMMAND_BUSY_MS });
+  try {
+    // The power failed while the database was being created.
+    if (layoutOf(db) === 0) return;
+    const fault = startFault(db);
+    if (fault !== undefined) throw unsound(DataDirectory.of(file), fault);
+  } finally {
+    db.close();
+  }
+}
+
+/**
+ * `existsSync` would report a file in an inaccessible directory as missing, and so would `statSync` if a file is in the
+ * directory's place.
+ * @throws the system's error if that cannot be determined.
+ */
+function exists(file: string): boolean {
+  try {
+    fs.accessSync(file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+function refuseNewer(version: number, file: string): void {
+  if (version <= SCHEMA_VERSION) return;
+  const copy = preMigrationCopyOf(file, SCHEMA_VERSION);
+  const alternative = fs.existsSync(copy)
+    ? `return to its state before the upgrade with "courtd restore ${copy}"`
+    : 'restore a backup that this version made';
+  throw new OperatorError(
+    `${file} was written by a newer courtd (layout ${version}, this version supports up to ${SCHEMA_VERSION}): nothing was changed. ` +
+      `Install that version again, or ${alternative}.`,
+  );
+}
+
+function prepare(
+  db: Database.Database,
+  directory: DataDirectory,
+  { create, acceptOlder = false, isLocked = false }: OpenOptions,
+): void {
+  const file = directory.file('database');
+  const version = layoutOf(db);
+  // A daemon does so once it has its lock.
+  rewriteWal(db, () => !isLocked && isServed(directory));
+  refuseNewer(version, file);
+  if (version === 0) {
+    if (!create) throw new OperatorError(`${file} is not set up yet: start "courtd serve" once.`);
+    // In a rollback journal, so that the file has our application_id before there is a WAL beside it.
+    makeLayout(db);
+  } else if (version < SCHEMA_VERSION && !acceptOlder) {
+    throw new OperatorError(
+      `${file} was written by an older courtd (layout ${version}, this version has ${SCHEMA_VERSION}): start "courtd serve" once, which upgrades it.`,
+    );
+  }
+  // A copy or a backup that is only read keeps its rollback journal: it may be on any file system.
+  const isToServe = create || acceptOlder;
+  if (isToServe && db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
+    throw new OperatorError(
+      `${file} is on a file system that does not support a write-ahead log: use a local disk.`,
+    );
+  }
+  db.pragma(`cache_size = -${PAGE_CACHE_KIB}`);
+  db.pragma('mmap_size = 0');
+  overwriteDeleted(db);
+  db.pragma(`journal_size_limit = ${WAL_SIZE_LIMIT_BYTES}`);
+  db.pragma('foreign_keys = OFF');
+  // In WAL mode better-sqlite3 commits without fsync unless this is set on every connection.
+  db.pragma('synchronous = FULL');
+  if (isToServe) assertDurable(db);
+}
+
+/** @returns the layout version of the file: how many migrations have been applied to it (schema.ts). */
+export function layoutOf(db: Database.Database): number {
+  return db.pragma('user_version', { simple: true }) as number;
+}
+
+/**
+ * A new database may report FULL before its first write and lose it with that: call this again afterwards.
+ * @throws {OperatorError} if commits are not durable.
+ */
+export function assertDurable(db: Database.Database): void {
+  const mode = [db.pragma('journal_mode', { simple: true }), db.pragma('synchronous', { simple: true })];
+  if (mode[0] !== 'wal' || mode[1] !== 2)
+    throw new OperatorError(
+      `SQLite did not accept the settings that make commits durable (${mode.join(', ')}): courtd does not start. Check the disk, and report this.`,
+    );
+}

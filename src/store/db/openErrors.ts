@@ -1,0 +1,131 @@
+import fs from 'node:fs';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { filesBesideDatabase } from './newDatabase.ts';
+import { sqliteCode } from './sqliteErrors.ts';
+
+/**
+ * @returns an OperatorError for a foreseen failure to open or write a data directory, with the failure as its
+ * cause; other errors unchanged.
+ */
+export function explain(error: unknown, directory: DataDirectory): unknown {
+  if (error instanceof OperatorError) return error;
+  const { code: own = '', path: named = directory.path } = error as NodeJS.ErrnoException;
+  const ownCode = isSchemaDamaged(error) ? 'SQLITE_CORRUPT' : (sqliteCode(error) ?? own);
+  const code = accessError(directory, fs.constants.W_OK) === 'EROFS' ? 'EROFS' : ownCode;
+  if (/^(ENOSPC|SQLITE_CANTOPEN)/.test(code) && hasNoInode(directory)) {
+    const sentence = `The disk of ${directory} has no room for another file ("df -i"): remove some, and try again.`;
+    return new OperatorError(sentence, { cause: error });
+  }
+  const denied = accessError(directory, fs.constants.X_OK) === undefined ? named : directory.path;
+  const sentence = SENTENCES.find(([pattern]) => pattern.test(code))?.[1](directory, code, denied);
+  return sentence === undefined ? error : new OperatorError(sentence, { cause: error });
+}
+
+/** The header says that the layout is ours, and then a table or a column has another name. */
+function isSchemaDamaged(error: unknown): boolean {
+  return (
+    sqliteCode(error) === 'SQLITE_ERROR' && /^no such (table|column|index)/.test((error as Error).message)
+  );
+}
+
+/** @returns the error of a command that needs an existing database. */
+export function noDatabase(directory: DataDirectory): OperatorError {
+  return (
+    lostDatabase(directory) ??
+    new OperatorError(
+      `There is no courtd database in ${directory}: "courtd serve" or "courtd token rotate" makes one; or name the directory that has it with --data.`,
+    )
+  );
+}
+
+/**
+ * A new database in its place would hide that a disk is not mounted, or that somebody has moved the other one away.
+ * @returns why no database is created there; undefined if the directory has no file of one.
+ */
+export function lostDatabase(directory: DataDirectory): OperatorError | undefined {
+  const left = filesBesideDatabase(directory);
+  if (left.length === 0) return undefined;
+  return new OperatorError(
+    `There is no courtd database in ${directory}, or it is empty, and there was one: ${left.join(', ')} ${left.length === 1 ? 'is' : 'are'} left of it. Is its disk ` +
+      'mounted, was courtd.db moved? Put it back, or restore a backup ("courtd restore"). If you want a new, empty database, move those ' +
+      'files to another directory first.',
+  );
+}
+
+/** @param fault the end of a sentence about the database (startFault.ts). */
+export function unsound(directory: DataDirectory, fault: string): OperatorError {
+  const isDamage = fault.startsWith('is damaged');
+  const advice = isDamage ? 'make a copy of it, then' : 'remove that with a SQLite shell, or';
+  return new OperatorError(
+    `The database in ${directory} ${fault}. Nothing was changed: ${advice} restore a backup.`,
+  );
+}
+
+/**
+ * @returns the system's error code, which SQLite hides behind CANTOPEN or READONLY; undefined if access is
+ * granted.
+ */
+function accessError(directory: DataDirectory, mode: number): string | undefined {
+  try {
+    fs.accessSync(directory.path, mode);
+    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code;
+  }
+}
+
+/** SQLite reports CANTOPEN if it cannot create its files beside the database. Some file systems have no count: 0 of 0 are free. */
+function hasNoInode(directory: DataDirectory): boolean {
+  try {
+    const { files, ffree } = fs.statfsSync(directory.path);
+    return files > 0 && ffree === 0;
+  } catch {
+    return false;
+  }
+}
+
+/** @param denied the data directory, or a file in it, that this user may not access. @returns what to do about it. */
+function permissionHint(denied: string, directory: DataDirectory): string {
+  if (denied !== directory.path) {
+    return `give it the owner and group of its directory ("sudo chown --reference=${directory} ${denied} && sudo chmod 660 ${denied}")`;
+  }
+  return 'use sudo, or join the group that owns it';
+}
+
+type Sentence = (directory: DataDirectory, code: string, denied: string) => string;
+
+const SENTENCES: ReadonlyArray<readonly [RegExp, Sentence]> = [
+  [
+    /^(EACCES|EPERM|SQLITE_CANTOPEN|SQLITE_READONLY(?!_DBMOVED))/,
+    (directory, _code, denied) =>
+      `${denied} is not accessible to this user: ${permissionHint(denied, directory)}.`,
+  ],
+  [/^(ENOTDIR|EEXIST)/, (directory) => `${directory} is not a directory. Name one with --data.`],
+  [
+    /^EISDIR/,
+    (directory) =>
+      `${directory.file('database')} is a directory, not a database: name another data directory with --data.`,
+  ],
+  [/^ENOENT/, (directory) => `${directory} cannot be created: name another directory with --data.`],
+  [
+    /^EROFS/,
+    (directory) =>
+      `${directory} is on a read-only file system, which is how Linux leaves a disk after an error ("sudo dmesg" shows it): ` +
+      'make it writable, or copy the directory to another disk and name the copy with --data.',
+  ],
+  // IOERR_SHMSIZE: the -shm file, which SQLite creates beside the database at every start.
+  [
+    /^(ENOSPC|SQLITE_FULL|SQLITE_IOERR_SHMSIZE)/,
+    (directory) => `The disk of ${directory} is full: free some space and try again.`,
+  ],
+  [/^SQLITE_(CORRUPT|NOTADB)/, (directory) => unsound(directory, 'is damaged').message],
+  [
+    /^SQLITE_(BUSY|LOCKED|READONLY_DBMOVED)/,
+    (directory) => `The database in ${directory} is locked by another program: try again when it is done.`,
+  ],
+  [
+    /^(EIO|SQLITE_IOERR)/,
+    (directory, code) => `The disk of ${directory} failed a read or a write (${code}): check the disk.`,
+  ],
+];

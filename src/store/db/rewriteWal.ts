@@ -1,0 +1,56 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Database } from 'better-sqlite3';
+import { fsync } from '../../base/atomicFile.ts';
+import { openCarefully } from '../../base/privateFile.ts';
+import type { WalState } from './checkpointer.ts';
+
+/** Bytes before the first frame of a WAL, and before the page of each (SQLite, "WAL-mode File Format", 2.1). */
+const [HEADER_BYTES, FRAME_HEADER_BYTES] = [32, 24];
+const PIECE_BYTES = 1024 ** 2;
+
+/**
+ * Makes durable what a connection finds in the WAL of a process that is gone (../../ARCHITECTURE.md#recovery-barrier): writes it over
+ * itself, and syncs it. A sync alone is not enough: after one that has failed the kernel takes what was written for clean, so that no
+ * later one writes it, and continues to show it. Call it before anything that may checkpoint; closing the last connection does.
+ * @param isDone whether another process has; called only if the WAL has commits.
+ * @throws {SqliteError}: busy, if another program writes. Node's error, if the disk fails.
+ */
+export function rewriteWal(db: Database, isDone = () => false): void {
+  const bytes = committedBytes(db);
+  if (bytes === 0 || isDone()) return;
+  // Closing a descriptor of the WAL is safe: SQLite's locks are on the other two files.
+  const fd = openCarefully(`${db.name}-wal`, fs.constants.O_RDWR);
+  try {
+    // Nobody may write meanwhile: a frame that changes after it was read would be lost.
+    db.exec('BEGIN IMMEDIATE');
+    try {
+      overwrite(fd, bytes);
+      fs.fsyncSync(fd);
+    } finally {
+      db.exec('ROLLBACK');
+    }
+  } finally {
+    fs.closeSync(fd);
+  }
+  fsync(path.dirname(db.name));
+}
+
+/** @returns how far the WAL reaches that SQLite reads, in bytes; 0 if it has no commit. */
+function committedBytes(db: Database): number {
+  // The first read opens the WAL.
+  db.pragma('user_version');
+  const [{ log }] = db.pragma('wal_checkpoint(NOOP)') as [WalState];
+  const pageBytes = db.pragma('page_size', { simple: true }) as number;
+  return log > 0 ? HEADER_BYTES + log * (FRAME_HEADER_BYTES + pageBytes) : 0;
+}
+
+function overwrite(fd: number, bytes: number): void {
+  const piece = Buffer.allocUnsafe(Math.min(bytes, PIECE_BYTES));
+  for (let at = 0; at < bytes; ) {
+    const read = fs.readSync(fd, piece, 0, Math.min(piece.length, bytes - at), at);
+    // It has been truncated, and so checkpointed before.
+    if (read === 0) return;
+    at += fs.writeSync(fd, piece, 0, read, at);
+  }
+}

@@ -1,0 +1,48 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Database } from 'better-sqlite3';
+import { createPartial, publish, removeLeftovers, removePartial } from '../../base/atomicFile.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { preMigrationCopyOf } from './previousDatabases.ts';
+import { migrate } from './schema.ts';
+
+/** Disk space that an upgrade needs, in percent of the database: the copy, the write-ahead log (34 for small events), and growth (18). */
+const UPGRADE_ROOM_PERCENT = 170;
+
+/**
+ * Upgrades a database of an older layout in one transaction, after copying it. The process does nothing else meanwhile, and the unit
+ * of the daemon waits for it.
+ * @param from its layout. No other program may have it open.
+ * @returns the path of the copy.
+ * @throws {OperatorError} if there is no room for the copy, or it fails: nothing was changed.
+ * @throws {SqliteError} if a migration fails: nothing was changed.
+ */
+export function upgradeDatabase(db: Database, from: number): string {
+  const copy = preMigrationCopyOf(db.name, from);
+  removeLeftovers(path.dirname(copy), (name) => name === path.basename(copy));
+  refuseWithoutSpace(db.name);
+  const partial = createPartial(copy);
+  try {
+    db.prepare('VACUUM INTO ?').run(partial);
+    publish(partial, copy);
+  } catch (error) {
+    removePartial(partial);
+    throw new OperatorError(
+      `${db.name} is upgraded only after it has been copied, and the copy failed. ${(error as Error).message} Nothing was changed.`,
+    );
+  }
+  db.transaction(() => migrate(db)).immediate();
+  return copy;
+}
+
+/** Checked beforehand: systemd restarts the daemon every second, and each attempt would fill the disk and wear it. */
+function refuseWithoutSpace(file: string): void {
+  const { bavail, bsize } = fs.statfsSync(path.dirname(file));
+  const needed = (fs.statSync(file).size * UPGRADE_ROOM_PERCENT) / 100;
+  const [neededMib, freeMib] = [needed, bavail * bsize].map((bytes) => bytes / 1024 ** 2);
+  if (freeMib! >= neededMib!) return;
+  throw new OperatorError(
+    `${file} is upgraded only after it has been copied, which needs ${Math.ceil(neededMib!)} MiB, and ` +
+      `${Math.floor(freeMib!)} MiB are free: free some space. Nothing was changed.`,
+  );
+}

@@ -1,0 +1,118 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Database } from 'better-sqlite3';
+import { NS_PER_MS } from '../../base/units.ts';
+import { type Naming, naming } from '../../protocol/playerRedaction.ts';
+import { overwriteDeleted } from '../db/secureDelete.ts';
+import { addErasures, type Erasure, erasureOf, FOREVER_NS, readErasures } from '../write/ledger.ts';
+import { Redactor } from '../write/redactor.ts';
+import { erasedEvents } from './eraseEvents.ts';
+import { type Step, type StepContext, Steps } from './steps.ts';
+
+/** Conflict copies that a step reads: of 64 KiB at most each. */
+const COPIES_PER_STEP = 10;
+/** A power failure must undo neither the row of the ledger nor, once it is reported, the erasure. */
+const SYNCED = true;
+/** Of a database that nobody else has open. */
+const ROWS_ALONE = () => 1_000;
+
+/** Whom to erase. */
+export interface ErasureRequest {
+  readonly player: string;
+  /** The player's events that happened before this, nanoseconds since 1970-01-01T00:00:00Z; undefined: all that are stored. */
+  readonly beforeNs: bigint | undefined;
+  readonly nowMs: number;
+}
+
+/** What an erasure has done. */
+export interface Erased {
+  /** Events of which nothing is left but that they were there. */
+  readonly emptied: number;
+  /** Events in which the player has another name. */
+  readonly renamed: number;
+  readonly sessions: number;
+  readonly conflictCopies: number;
+}
+
+/**
+ * Erases a player (../../ARCHITECTURE.md#erasure), in short steps of the writer. It may be interrupted anywhere: the next one
+ * continues.
+ * @throws {SqliteError} if the database stays locked, or the disk stays full.
+ */
+export async function erasePlayer(
+  context: StepContext,
+  { player, beforeNs, nowMs }: ErasureRequest,
+): Promise<Erased> {
+  const { db, writer, on } = context;
+  const steps = new Steps(context);
+  const tally = { emptied: 0, renamed: 0, sessions: new Set<number>(), conflictCopies: 0 };
+  // Freed pages, too.
+  db.pragma('secure_delete = ON');
+  try {
+    const entry = erasureOf(db, player, beforeNs ?? BigInt(nowMs + 1) * NS_PER_MS, nowMs);
+    await steps.run([() => addErasures(db, [entry])], SYNCED);
+    writer.readErasures();
+    const redactor = new Redactor([{ ...entry, beforeNs: beforeNs ?? FOREVER_NS }]);
+    await steps.run(erasedEvents(db, redactor, player, steps.rows, tally, (looked) => on('events', looked)));
+    await steps.run(erasedCopies(db, naming(player), tally));
+    await steps.run([() => addErasures(db, [{ ...entry, finishedMs: Date.now() }])], SYNCED);
+    writer.readErasures();
+    await writer.walCopied();
+    writer.truncateWal();
+    return { ...tally, sessions: tally.sessions.size };
+  } finally {
+    steps.end();
+    overwriteDeleted(db);
+  }
+}
+
+/**
+ * Applies the unfinished erasures of a database that no other process has open, such as a restored one before it gets its name.
+ * @returns how many events were changed.
+ */
+export async function applyLedger(db: Database): Promise<number> {
+  const ledger = readErasures(db).filter(({ finishedMs }) => finishedMs === null);
+  if (ledger.length === 0) return 0;
+  const redactor = new Redactor(ledger);
+  const tally = { emptied: 0, renamed: 0, sessions: new Set<number>(), conflictCopies: 0 };
+  const finish = () =>
+    addErasures(
+      db,
+      ledger.map((erasure): Erasure => ({ ...erasure, finishedMs: Date.now() })),
+    );
+  const all = [
+    erasedEvents(db, redactor, undefined, ROWS_ALONE, tally, () => {}),
+    erasedCopies(db, (text) => redactor.names(text), tally),
+    [finish],
+  ];
+  for (const steps of all) {
+    for (const step of steps) {
+      if (step !== undefined) db.transaction(step).immediate();
+      // Signals are handled between two turns of the event loop.
+      await setImmediate();
+    }
+  }
+  // Write every page again, without its old content. By way of a file, because it may be larger than the memory.
+  db.pragma('temp_store = FILE');
+  db.exec('VACUUM');
+  return tally.emptied + tally.renamed;
+}
+
+/** Conflict copies that name somebody go, whenever that was. */
+function* erasedCopies(db: Database, names: Naming, tally: { conflictCopies: number }): Generator<Step> {
+  const remove = db.prepare<[number]>('DELETE FROM conflict_copy WHERE turn = ?');
+  for (const turns of copiesNaming(db, names)) {
+    yield () => {
+      for (const turn of turns) remove.run(turn);
+    };
+    tally.conflictCopies += turns.length;
+  }
+}
+
+/** @yields the turns of the conflict copies that name somebody, some at a time. */
+export function* copiesNaming(db: Database, names: Naming): Generator<readonly number[]> {
+  const read = db.prepare<[number], { readonly turn: number; readonly event: string | null }>(
+    `SELECT turn, event FROM conflict_copy WHERE turn > ? ORDER BY turn LIMIT ${COPIES_PER_STEP}`,
+  );
+  for (let copies = read.all(-1); copies.length > 0; copies = read.all(copies.at(-1)!.turn))
+    yield copies.filter(({ event }) => names(event ?? '')).map(({ turn }) => turn);
+}

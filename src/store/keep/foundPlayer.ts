@@ -1,0 +1,57 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Database } from 'better-sqlite3';
+import { hasWord, naming, replacePlayers } from '../../protocol/playerRedaction.ts';
+import { ErasedPlayers, erasureOf, FOREVER_NS, readErasures } from '../write/ledger.ts';
+import { Redactor } from '../write/redactor.ts';
+import { copiesNaming, type Erased } from './erase.ts';
+import { candidates, isEmpty, rowOf, withoutPlayers } from './eraseEvents.ts';
+
+/** What an erasure of a player would change. */
+export interface FoundPlayer extends Erased {
+  /** Events in which the id is a part of a longer text: that stays. */
+  readonly mentioned: number;
+  readonly wasErased: boolean;
+}
+
+/** Events that one query may find. */
+const ROWS = () => 50;
+
+/**
+ * Counts what an erasure would change, for a command that only reads.
+ * @param beforeNs the player's events that happened before this, nanoseconds since 1970-01-01T00:00:00Z; undefined: all.
+ * @param on is called with how many events were looked at.
+ */
+export async function findPlayer(
+  db: Database,
+  player: string,
+  beforeNs: bigint | undefined,
+  on: (looked: number) => void,
+): Promise<FoundPlayer> {
+  const redactor = new Redactor([erasureOf(db, player, beforeNs ?? FOREVER_NS, 0)]);
+  const row = rowOf(db);
+  const rest = (text: string) => replacePlayers(text, (value) => (value === player ? '' : undefined));
+  const count = { emptied: 0, renamed: 0, mentioned: 0 };
+  const sessions = new Set<number>();
+  let done = 0;
+  for (const { seqs, looked } of candidates(db, player, ROWS)) {
+    for (const seq of seqs) {
+      const found = row(seq);
+      if (found === undefined) continue;
+      const left = withoutPlayers(found, redactor);
+      const { eventId, payload, extra } = { ...found, ...left };
+      if (hasWord(`${eventId} ${rest(payload)} ${rest(extra ?? '')}`, player)) count.mentioned++;
+      if (left === undefined) continue;
+      sessions.add(found.session);
+      count[isEmpty(left) ? 'emptied' : 'renamed']++;
+    }
+    done += looked;
+    on(done);
+    await setImmediate();
+  }
+  return {
+    ...count,
+    sessions: sessions.size,
+    conflictCopies: [...copiesNaming(db, naming(player))].flat().length,
+    wasErased: new ErasedPlayers(readErasures(db)).find(player) !== undefined,
+  };
+}

@@ -1,0 +1,219 @@
+import fs from 'node:fs';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { explainWriteErrors, fsync, publish, unusedName } from '../../base/atomicFile.ts';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { COMMAND_BUSY_MS } from '../../base/limits.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { completeKeys } from '../db/completeKeys.ts';
+import { enterDirectory } from '../db/enterDirectory.ts';
+import { beginEpoch, type Epoch, readEpochs } from '../db/epochs.ts';
+import { readHeader } from '../db/fileHeader.ts';
+import { makeAside } from '../db/makeAside.ts';
+import { forgetNewDatabase } from '../db/newDatabase.ts';
+import { explain } from '../db/openErrors.ts';
+import { previousFiles } from '../db/previousDatabases.ts';
+import { rewriteWal } from '../db/rewriteWal.ts';
+import { migrate } from '../db/schema.ts';
+import { overwriteDeleted } from '../db/secureDelete.ts';
+import { failureKind } from '../db/sqliteErrors.ts';
+import { BackupFile, COMPANIONS, hasContent } from './backupFile.ts';
+import { applyLedger } from './erase.ts';
+import { keep, keptOf, ledgerFault, NOBODY } from './keptLedger.ts';
+import { hasMore, type Salvaged, salvage } from './salvage.ts';
+import { type Contents, verifyDatabase } from './verifyDatabase.ts';
+
+/** Between two looks whether another program has let the database go. */
+const RETRY_MS = 50;
+
+/** The contents of the backup, and the result of the restore. */
+export interface Restored extends Contents {
+  /** The path of the replaced database; null if there was none. */
+  readonly previousDatabase: string | null;
+  /** Its own is the last. */
+  readonly epochs: readonly Epoch[];
+  /** Null if it was not asked for, or there is nothing to salvage from. */
+  readonly salvaged: Salvaged | null;
+  /** Whether the replaced database has events that are not restored. */
+  readonly leavesMore: boolean;
+  /** Events from which players were taken out again, who have been erased since that backup. */
+  readonly erasedAgain: number;
+  /** Why nobody could be erased again: there was no database of this box, or it cannot be read; undefined: its ledger was applied. */
+  readonly ledgerLost: 'missing' | 'unreadable' | undefined;
+}
+
+/** What a database is restored from: a backup, or something that fills the file as a backup does. */
+export type RestoreSource = Pick<BackupFile, 'name' | 'isSame' | 'copyTo' | 'close'>;
+
+interface RestoreOptions {
+  /** Adds what can be read in the database that is replaced, and in those that were replaced before. */
+  readonly salvages: boolean;
+  /** Called with how many events have been salvaged. */
+  readonly salvaging: (events: number) => void;
+  /** Called with the name under which the present database is kept, before it is replaced. */
+  readonly replacing: (name: string) => void;
+}
+
+/**
+ * Replaces the database with a copy of `from`, and keeps the replaced one under another name. Everything that can fail is done to
+ * the copy first. SQLite never opens it, and it is not changed.
+ *
+ * At every moment there is a database of this name, the previous or the new one: a daemon that found none would create an empty one.
+ * And a WAL of the previous one is never beside the new one, which it would corrupt.
+ * @throws {OperatorError} if the daemon is running, another program has the database open for longer than COMMAND_BUSY_MS, `from` is
+ * not a valid backup, or there is no room. Nothing has been changed then.
+ */
+export async function restoreDatabase(
+  directory: DataDirectory,
+  from: string | RestoreSource,
+  options: RestoreOptions = { salvages: false, salvaging: () => {}, replacing: () => {} },
+): Promise<Restored> {
+  const target = directory.file('database');
+  const source = typeof from === 'string' ? new BackupFile(from) : from;
+  const { name } = source;
+  try {
+    if (source.isSame(target)) throw new OperatorError(`${name} is the database itself: name a backup.`);
+    enterDirectory(directory);
+    return await makeAside(directory, async (partial) => {
+      await source.copyTo(partial);
+      const contents = verified(name, partial);
+      const made = await complete(directory, partial, contents, options);
+      // A signal that has arrived meanwhile is handled now; after this, not before the end.
+      await setImmediate();
+      const previousDatabase = await replace(directory, partial, options.replacing);
+      return { ...contents, ...made, previousDatabase };
+    });
+  } catch (error) {
+    throw explain(error, directory);
+  } finally {
+    source.close();
+  }
+}
+
+function verified(file: string, partial: string): Contents {
+  try {
+    // Checkpoints the whole WAL into the copy.
+    openExclusively(partial).close();
+    return verifyDatabase(partial, { indexes: true });
+  } catch (error) {
+    if (failureKind(error) === 'full') throw error;
+    const what = error instanceof OperatorError ? error.message : 'is damaged';
+    throw new OperatorError(`${file} ${what}: nothing was changed. Restore another backup.`);
+  }
+}
+
+/**
+ * Makes of the copy what a daemon of this version uses. It begins an epoch, because the seqs after those of the backup will be
+ * assigned to other events than before. Then it adds the salvaged events, and erases again the players that this box has erased.
+ */
+async function complete(
+  directory: DataDirectory,
+  partial: string,
+  { lastSeq, damage }: Contents,
+  { salvages, salvaging }: RestoreOptions,
+): Promise<Pick<Restored, 'epochs' | 'salvaged' | 'leavesMore' | 'erasedAgain' | 'ledgerLost'>> {
+  const target = directory.file('database');
+  const kept = hasContent(target) ? keptOf(target) : NOBODY;
+  const db = openExclusively(partial);
+  try {
+    migrate(db);
+    completeKeys(db);
+    beginEpoch(db);
+    db.exec('COMMIT');
+    // The whole file is synced before it gets its name (atomicFile.ts).
+    db.pragma('synchronous = OFF');
+    keep(db, kept ?? NOBODY);
+    // A damaged event is read again, too: the row of a sound one replaces it.
+    const copy = { lastSeq: damage === undefined ? lastSeq : 0, epochs: readEpochs(db) };
+    const files = [...replacedBefore(directory), ...(hasContent(target) ? [target] : [])];
+    return {
+      epochs: copy.epochs,
+      salvaged: salvages && files.length > 0 ? await salvage(db, copy, files, salvaging) : null,
+      leavesMore: !salvages && hasContent(target) && (await hasMore(target, { ...copy, lastSeq })),
+      erasedAgain: await applyLedger(db),
+      ledgerLost: ledgerFault(kept, copy),
+    };
+  } finally {
+    db.close();
+  }
+}
+
+/** @returns the databases that earlier restores have replaced, the oldest first. */
+function replacedBefore(directory: DataDirectory): string[] {
+  return previousFiles(directory)
+    .filter(({ name, database }) => name === database && name.includes('.replaced-'))
+    .sort((a, b) => a.ms - b.ms)
+    .map(({ name }) => directory.at(name));
+}
+
+/** @returns the path of the preserved database; null if there was none. */
+async function replace(
+  directory: DataDirectory,
+  partial: string,
+  replacing: (name: string) => void,
+): Promise<string | null> {
+  const target = directory.file('database');
+  // One that cannot be read is preserved as it is, with its WAL.
+  const isOurs = hasContent(target) && readHeader(target).isOurs;
+  const exclusive = isOurs ? await tryOpenExclusively(target) : undefined;
+  try {
+    const parts = ['', ...COMPANIONS].filter((part) => hasContent(target + part));
+    const preserved = parts.length === 0 ? null : unusedName((time) => `${target}.replaced-${time}`);
+    if (preserved !== null) replacing(preserved);
+    fsync(partial);
+    forgetNewDatabase(directory);
+    // Hard links: the first name stays until it is replaced.
+    for (const part of parts)
+      explainWriteErrors(preserved + part, () => fs.linkSync(target + part, preserved + part));
+    fsync(directory.path);
+    for (const part of [...COMPANIONS, '-shm']) fs.rmSync(target + part, { force: true });
+    fsync(directory.path);
+    publish(partial, target);
+    return preserved;
+  } finally {
+    exclusive?.close();
+  }
+}
+
+/**
+ * Waits for a process that has the database open for a moment, as `tail --follow` has for new events. SQLite's own timeout does
+ * not: no busy handler is asked when a connection leaves WAL mode (pager.c, pagerExclusiveLock).
+ * @returns undefined if the database cannot be read.
+ * @throws if another program keeps it open, which would continue with the replaced one; or the system's error.
+ */
+async function tryOpenExclusively(file: string): Promise<Database.Database | undefined> {
+  for (const giveUpAt = performance.now() + COMMAND_BUSY_MS; ; await sleep(RETRY_MS)) {
+    try {
+      return openExclusively(file);
+    } catch (error) {
+      const kind = failureKind(error);
+      if (kind === 'busy' && performance.now() < giveUpAt) continue;
+      if (kind === 'damaged' || kind === 'fatal') return undefined;
+      throw error;
+    }
+  }
+}
+
+/**
+ * Checkpoints the whole WAL into the database, and keeps other programs out until the connection is closed: one
+ * that opened the database meanwhile would write to it, and leave a WAL beside its successor.
+ * No other descriptor of the database may be closed here: that would drop the locks.
+ */
+function openExclusively(file: string): Database.Database {
+  const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
+  try {
+    rewriteWal(db);
+    overwriteDeleted(db);
+    db.pragma('synchronous = FULL');
+    db.pragma('journal_mode = DELETE');
+    db.exec('BEGIN EXCLUSIVE');
+    // Another program was faster, and the database has a WAL again.
+    if (db.pragma('journal_mode', { simple: true }) === 'wal') {
+      throw new Database.SqliteError('opened by another program', 'SQLITE_BUSY');
+    }
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}

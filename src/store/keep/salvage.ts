@@ -1,0 +1,184 @@
+import fs from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { BATCH_EVENTS, COMMAND_BUSY_MS } from '../../base/limits.ts';
+import { nsOf } from '../db/checksum.ts';
+import { type Epoch, readEpochs, sharedUpTo } from '../db/epochs.ts';
+import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow, type DecodedEvent } from '../read/arrivalRow.ts';
+import { Damage } from '../read/damage.ts';
+import { Appender } from '../write/appender.ts';
+
+/** If the newest event cannot be found: how many may have come behind those whose keys are in the file (../write/keys.ts). */
+const SEQS_BEHIND = 200_000;
+
+const REPLACED = /\.replaced-\w+$/;
+
+/** What has been taken over from replaced databases. */
+export interface Salvaged {
+  /** Those that could be read, and were not in the backup. */
+  events: number;
+  accepted: number;
+  duplicates: number;
+  conflicts: number;
+  /** Events that could not be read; if a database does not know how many it had, some of them may never have existed. */
+  unreadable: number;
+  /** Databases of which nothing could be read. */
+  unreadableDatabases: number;
+}
+
+/** The database that salvaged events are added to. */
+export interface SalvageTarget {
+  readonly epochs: readonly Epoch[];
+  readonly lastSeq: number;
+}
+
+/** A database that has been replaced, or is about to be: only read, and as far as that goes, past every page that is damaged. */
+class Source {
+  readonly #db: Database.Database;
+  readonly #after: number;
+  readonly #lastSeq: number;
+  #read = 0;
+  #lastRead = 0;
+  unreadable = 0;
+
+  constructor(db: Database.Database, target: SalvageTarget) {
+    this.#db = db;
+    const number = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
+    this.#lastSeq =
+      ifReadable(() => number('SELECT max(seq) FROM event')) ??
+      number('SELECT max(up_to, counted_up_to) FROM flushed') + SEQS_BEHIND;
+    const epochs = ifReadable(() => readEpochs(db)) ?? [];
+    this.#after = Math.min(sharedUpTo(epochs, target.epochs) ?? 0, target.lastSeq);
+  }
+
+  /** @yields what can be read of the events that are not in the backup, in the order of arrival. */
+  *events(): Generator<DecodedEvent> {
+    const decoder = new ArrivalDecoder(this.#db);
+    const row = this.#db.prepare<[number], ArrivalRow>(
+      `SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE e.seq = ?`,
+    );
+    row.raw();
+    this.#lastRead = this.#after;
+    for (let seq = this.#after + 1; seq <= this.#lastSeq; seq++) {
+      const read = ifReadable(() => {
+        const found = row.get(seq);
+        return { isThere: found !== undefined, event: found && decoder.event(found, new Damage()) };
+      });
+      if (read?.event === undefined) {
+        // One that was pruned is not there, and has not been lost.
+        if (read?.isThere !== false) this.unreadable++;
+        continue;
+      }
+      this.#read++;
+      this.#lastRead = seq;
+      yield read.event;
+    }
+    this.unreadable = ifReadable(() => this.#missing()) ?? this.unreadable;
+  }
+
+  /** @returns by how many the counters of a box that was stopped exceed what was read; undefined if there are events that they do not have. */
+  #missing(): number | undefined {
+    const [counted, upTo] = this.#db
+      .prepare<[number], [number, number]>(
+        `SELECT (SELECT total(events) FROM session) - (SELECT count(*) FROM event WHERE seq <= ?), counted_up_to FROM flushed`,
+      )
+      .raw()
+      .get(this.#after)!;
+    return this.#lastRead > upTo ? undefined : Math.max(0, counted - this.#read);
+  }
+}
+
+/** @returns what `work` does; undefined if nothing of the database can be read. */
+async function withSource<Result>(
+  file: string,
+  target: SalvageTarget,
+  work: (source: Source) => Result | Promise<Result>,
+): Promise<Result | undefined> {
+  let db: Database.Database | undefined;
+  let source: Source;
+  try {
+    // A connection that can write would change the file when it closes.
+    const readonly = fs.existsSync(`${file}-wal`);
+    db = new Database(file, { readonly, fileMustExist: true, timeout: COMMAND_BUSY_MS });
+    source = new Source(db, target);
+  } catch {
+    db?.close();
+    return undefined;
+  }
+  try {
+    return await work(source);
+  } finally {
+    db.close();
+    // SQLite leaves an empty one beside a WAL that it may not write. Another process may have the present database open.
+    if (REPLACED.test(file)) fs.rmSync(`${file}-shm`, { force: true });
+  }
+}
+
+/** @returns whether a database has events that the target does not have. */
+export async function hasMore(file: string, target: SalvageTarget): Promise<boolean> {
+  return (await withSource(file, target, (source) => source.events().next().done === false)) ?? false;
+}
+
+/**
+ * Adds to a database, which no box uses yet, what can be read in others of the same box and is not in it: with its time of receipt
+ * and its mark `erased`. What it has already counts as a duplicate.
+ * @param files in the order of their age. @param told gets the number of events so far.
+ * @throws {SqliteError} if the events cannot be stored.
+ */
+export async function salvage(
+  db: Database.Database,
+  target: SalvageTarget,
+  files: readonly string[],
+  told: (events: number) => void,
+): Promise<Salvaged> {
+  const salvaged = {
+    events: 0,
+    accepted: 0,
+    duplicates: 0,
+    conflicts: 0,
+    unreadable: 0,
+    unreadableDatabases: 0,
+  };
+  const appender = new Appender(db);
+  const append = db.transaction((events: readonly DecodedEvent[]) => {
+    const batches = events.map((event) => ({
+      events: [{ ...event, eotNs: nsOf(event.eotHigh, event.eotLow) }],
+      receivedMs: event.receivedMs,
+    }));
+    for (const counts of appender.append(batches))
+      for (const name of ['accepted', 'duplicates', 'conflicts'] as const) salvaged[name] += counts[name];
+  });
+  const store = async (events: readonly DecodedEvent[]) => {
+    append(events);
+    appender.committed();
+    salvaged.events += events.length;
+    while (appender.keys.isMoveDue) appender.keys.moveStep();
+    told(salvaged.events);
+    // Signals are handled between two turns of the event loop.
+    await setImmediate();
+  };
+  for (const file of files) {
+    const unreadable = await withSource(file, target, async (source) => {
+      let some: DecodedEvent[] = [];
+      for (const event of source.events()) {
+        some.push(event);
+        if (some.length < BATCH_EVENTS) continue;
+        await store(some);
+        some = [];
+      }
+      if (some.length > 0) await store(some);
+      return source.unreadable;
+    });
+    if (unreadable === undefined) salvaged.unreadableDatabases++;
+    else salvaged.unreadable += unreadable;
+  }
+  return salvaged;
+}
+
+function ifReadable<Result>(read: () => Result): Result | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,81 @@
+import type { Database } from 'better-sqlite3';
+import { damage } from './db/sqliteErrors.ts';
+
+/**
+ * What outlives the daemon of a source: without it, every start would forget which camera is missing and what was wrong with it.
+ * Only days on which any source sent count, so days on which the venue is closed do not.
+ */
+export interface StoredSource {
+  readonly court: string;
+  readonly name: string;
+  /** The address that it last sent from. */
+  readonly client: string;
+  /** Whether that address is expected to continue, by its empty arrays. */
+  readonly isExpected: boolean;
+  /** The numbers of the days of its first and its last request. */
+  readonly firstDay: number;
+  readonly lastDay: number;
+  /** When its last event was received, in milliseconds since 1970-01-01T00:00:00Z; null if none was stored. */
+  readonly lastMs: number | null;
+  readonly faults: readonly StoredFault[];
+}
+
+/** A fault of the last hour: which, in how many events, and when the last one came (milliseconds since 1970-01-01T00:00:00Z). */
+export type StoredFault = readonly [fault: string, events: number, atMs: number];
+
+export interface StoredSources {
+  readonly days: number;
+  readonly sources: readonly StoredSource[];
+}
+
+/** What has changed since the last write, and what was forgotten. */
+export interface SourceChanges extends StoredSources {
+  readonly gone: readonly Pick<StoredSource, 'court' | 'name'>[];
+}
+
+type SourceRow = Omit<StoredSource, 'isExpected' | 'lastMs' | 'faults'> & {
+  readonly isExpected: number;
+  /** JSON of `lastMs` and `faults`. */
+  readonly memory: string;
+};
+
+/** @throws {SqliteError} also for values that courtd never writes. */
+export function readSources(db: Database): StoredSources {
+  const days = db.prepare<[], number>('SELECT ms FROM running_time').pluck().get()!;
+  const rows = db
+    .prepare<[], SourceRow>(`
+      SELECT court, name, client, is_expected AS isExpected, known_at AS firstDay, heard_at AS lastDay, pauses AS memory FROM source`)
+    .all();
+  const sources = rows.map(({ memory, ...row }) => ({
+    ...row,
+    isExpected: row.isExpected === 1,
+    ...memoryIn(memory),
+  }));
+  const isDay = (day: number) => Number.isSafeInteger(day) && day >= 0 && day <= days;
+  if (!isDay(days) || !sources.every(({ firstDay, lastDay }) => isDay(firstDay) && isDay(lastDay)))
+    throw damage('source');
+  return { days, sources };
+}
+
+function memoryIn(text: string): Pick<StoredSource, 'lastMs' | 'faults'> {
+  const isRight = (number: unknown) => number === null || Number.isSafeInteger(number);
+  try {
+    const { lastMs = null, faults = [] } = JSON.parse(text);
+    if ([lastMs, ...faults.flatMap(([, ...numbers]: StoredFault) => numbers)].every(isRight))
+      return { lastMs, faults };
+  } catch {}
+  throw damage('source');
+}
+
+/** Call it inside a transaction. */
+export function writeSources(db: Database, { days, sources, gone }: SourceChanges): void {
+  const remove = db.prepare<[string, string]>('DELETE FROM source WHERE court = ? AND name = ?');
+  const put = db.prepare<[SourceRow]>(`
+    INSERT OR REPLACE INTO source (court, name, client, is_expected, known_at, heard_at, pauses)
+    VALUES (@court, @name, @client, @isExpected, @firstDay, @lastDay, @memory)`);
+  for (const { court, name } of gone) remove.run(court, name);
+  for (const { isExpected, lastMs, faults, ...source } of sources) {
+    put.run({ ...source, isExpected: Number(isExpected), memory: JSON.stringify({ lastMs, faults }) });
+  }
+  db.prepare('UPDATE running_time SET ms = ?').run(days);
+}

@@ -1,0 +1,91 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import t from 'tap';
+import { DataDirectory } from '../../../src/base/dataDirectory.ts';
+import { openDatabase } from '../../../src/store/db/openDatabase.ts';
+import { explain } from '../../../src/store/db/openErrors.ts';
+import { Store } from '../../../src/store/store.ts';
+import { temporaryFolder } from '../../harness/daemon.ts';
+import { event } from '../../harness/events.ts';
+import { Committer, court, recorder, scratch } from '../../harness/scratchStore.ts';
+
+t.test('every open has the pragmas that the promise rests on, before the first write and after it', (t) => {
+  const folder = temporaryFolder(t);
+  for (const when of ['made', 'opened again', 'and again']) {
+    const { db } = scratch(t, folder);
+    const check = (at: string) => {
+      const pragma = (name: string) => db.pragma(name, { simple: true });
+      const FULL = 2;
+      t.strictSame([pragma('journal_mode'), pragma('synchronous')], ['wal', FULL], `${when}, ${at}`);
+      t.strictSame([pragma('page_size'), pragma('cache_size'), pragma('mmap_size')], [4096, -8_000, 0]);
+      t.strictSame([pragma('journal_size_limit'), pragma('foreign_keys')], [64 * 1024 * 1024, 0]);
+    };
+    check('before the first write');
+    new Committer(db).append(...court(event()));
+    check('after it');
+    t.equal(db.pragma('temp_store', { simple: true }), 2, 'in memory: a full /var/tmp stops nothing');
+    db.close();
+  }
+  t.end();
+});
+
+t.test('a file that was being made when the power went is made by the next start', async (t) => {
+  for (const pragmas of [[], ['page_size = 4096', 'auto_vacuum = INCREMENTAL']]) {
+    const folder = temporaryFolder(t);
+    const begun = new Database(path.join(folder, 'courtd.db'));
+    for (const pragma of pragmas) begun.pragma(pragma);
+    begun.close();
+    const store = await Store.open(new DataDirectory(folder), recorder().on);
+    t.match(await store.append(court(event())), { accepted: 1 });
+    await store.close();
+  }
+  const folder = temporaryFolder(t);
+  const foreign = new Database(path.join(folder, 'courtd.db'));
+  foreign.pragma('auto_vacuum = INCREMENTAL');
+  foreign.exec('CREATE TABLE theirs (id INTEGER)');
+  foreign.close();
+  await t.rejects(Store.open(new DataDirectory(folder), recorder().on), /is not a courtd database/);
+});
+
+t.test('a command that has waited for a restore asks to try again', (t) => {
+  const error = new Database.SqliteError('attempt to write a readonly database', 'SQLITE_READONLY_DBMOVED');
+  const sentence = /is locked by another program: try again when it is done/;
+  t.match(explain(error, new DataDirectory(temporaryFolder(t))), { message: sentence });
+  t.end();
+});
+
+t.test('a start succeeds while a command ends and removes its files', (t) => {
+  const folder = temporaryFolder(t);
+  openDatabase(new DataDirectory(folder), { create: true }).close();
+  const { accessSync } = fs;
+  t.teardown(() => Object.assign(fs, { accessSync }));
+  for (const companion of ['-shm', '-wal']) {
+    const file = `${path.join(folder, 'courtd.db')}${companion}`;
+    fs.writeFileSync(file, '');
+    let looks = 0;
+    // Between two looks.
+    fs.accessSync = (name, mode) => {
+      if (name === file && looks++ === 0) fs.rmSync(file);
+      accessSync(name, mode);
+    };
+    openDatabase(new DataDirectory(folder), { create: true, check: true }).close();
+    t.equal(looks, 1, companion);
+  }
+  t.end();
+});
+
+t.test('a new data directory and its new parents are synced in the directories that name them', (t) => {
+  const folder = temporaryFolder(t);
+  const { fsyncSync } = fs;
+  t.teardown(() => Object.assign(fs, { fsyncSync }));
+  const synced: string[] = [];
+  fs.fsyncSync = (fd) => {
+    synced.push(path.relative(folder, fs.readlinkSync(`/proc/self/fd/${fd}`)));
+    fsyncSync(fd);
+  };
+  new DataDirectory(path.join(folder, 'one', 'two', 'data')).make();
+  t.strictSame(synced, ['', 'one', path.join('one', 'two')]);
+  t.equal(fs.statSync(path.join(folder, 'one', 'two', 'data')).mode & 0o7777, 0o2770);
+  t.end();
+});

@@ -1,0 +1,152 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import t from 'tap';
+import { SCHEMA_VERSION } from '../../../src/store/db/schema.ts';
+import { BIN, type Cleanup, courtd, Daemon, run, temporaryFolder } from '../../harness/daemon.ts';
+import { event, events } from '../../harness/events.ts';
+import { makeNewer } from '../../harness/newerCourtd.ts';
+import { SmallDisk, withoutMount } from '../../harness/smallDisk.ts';
+
+/** A courtd with one more migration than this one. */
+const folder = temporaryFolder(t);
+const NEWER = path.join(folder, 'newer');
+makeNewer(NEWER);
+const NEWER_BIN = path.join(NEWER, 'bin/courtd');
+const COPY = `courtd.db.layout-${SCHEMA_VERSION}`;
+const NEW_LAYOUT = SCHEMA_VERSION + 1;
+
+async function filled(t: Cleanup, data = temporaryFolder(t)) {
+  const daemon = await Daemon.start(t, [], data);
+  const sent = events(500);
+  await (await daemon.post(sent)).text();
+  return { daemon, sent };
+}
+
+function layout(file: string): unknown {
+  const db = new Database(file, { readonly: true });
+  try {
+    return [
+      db.pragma('user_version', { simple: true }),
+      db.prepare('SELECT count(*) FROM event').pluck().get(),
+    ];
+  } finally {
+    db.close();
+  }
+}
+
+/** The newer courtd. */
+function newer(t: Cleanup, data: string, token: string): Promise<Daemon> {
+  return Daemon.run(t, data, token, [], {}, [], NEWER_BIN);
+}
+
+t.test(
+  'upgrade and way back: copied aside first, said in the log, and the old version names the copy',
+  async (t) => {
+    const { daemon, sent } = await filled(t);
+    const { data, token } = daemon;
+    // With a WAL that holds all events.
+    await daemon.stop('SIGKILL');
+    for (const command of [
+      ['session', 'list'],
+      ['token', 'rotate'],
+      ['backup', folder],
+    ]) {
+      const refused = await run(NEWER_BIN, [...command, '--data', data]);
+      t.match(refused, {
+        status: 1,
+        stdout: '',
+        stderr:
+          /was written by an older courtd \(layout \d+, this version has \d+\): start "courtd serve" once/,
+      });
+    }
+    t.strictSame(layout(path.join(data, 'courtd.db')), [SCHEMA_VERSION, 500], 'only serve changes it');
+
+    const upgraded = await newer(t, data, token);
+    t.strictSame(layout(path.join(data, COPY)), [SCHEMA_VERSION, 500]);
+    t.equal(fs.statSync(path.join(data, COPY)).mode & 0o777, 0o660);
+    t.equal(upgraded.log.find(({ copy }) => copy !== undefined)?.copy, path.join(data, COPY));
+    t.strictSame(await (await upgraded.post(sent)).json(), { accepted: 0, duplicates: 500 });
+    await (await upgraded.post(events(20))).text();
+    await upgraded.stop();
+    t.strictSame(layout(path.join(data, 'courtd.db')), [NEW_LAYOUT, 520]);
+
+    const back = await courtd(['serve', '--port', '0', '--data', data]);
+    t.equal(back.status, 1);
+    const command = /return to its state before the upgrade with "courtd (restore .*)"\.\n$/.exec(
+      back.stderr,
+    )?.[1];
+    t.equal(command, `restore ${path.join(data, COPY)}`);
+    const restored = await courtd([...(command ?? '').split(' '), '--data', data]);
+    t.equal(restored.status, 0, restored.stderr);
+    const old = await Daemon.run(t, data, token);
+    t.strictSame(await (await old.post(sent)).json(), { accepted: 0, duplicates: 500 });
+    await (await old.post(events(7))).text();
+    await old.stop();
+    const kept = fs.readdirSync(data).filter((name) => name.includes('.replaced-'));
+    t.strictSame(
+      kept.map((name) => layout(path.join(data, name))),
+      [[NEW_LAYOUT, 520]],
+      'the newer one is kept',
+    );
+
+    await (await newer(t, data, token)).stop();
+    t.strictSame(layout(path.join(data, COPY)), [SCHEMA_VERSION, 507], 'upgraded again: the copy is of now');
+  },
+);
+
+t.test('upgraded and gone back, the same export, and nothing is forgotten', async (t) => {
+  const daemon = await Daemon.start(t);
+  const { data, token } = daemon;
+  const sent = Array.from({ length: 500 }, (_, i) =>
+    event({
+      session_id: `s-${i % 2}`,
+      eot: new Date(Date.UTC(2026, 2, 14) + ((i * 7) % 90) * 1000).toISOString(),
+    }),
+  );
+  await (await daemon.post(sent)).text();
+  await (await daemon.post(sent.slice(0, 100).map((each) => ({ ...each, revision: 1 })))).text();
+  /** What people see of it. */
+  const seen = async (bin: string, data: string) => {
+    const commands = [
+      ['export', 's-0'],
+      ['export', 's-1'],
+      ['session', 'show', 's-1'],
+      ['session', 'list'],
+    ];
+    const results = commands.map((command) => run(bin, [...command, '--data', data]));
+    return (await Promise.all(results)).map(({ status, stdout }) => ({ status, stdout }));
+  };
+  const before = await seen(BIN, data);
+  t.ok(before.every(({ status, stdout }) => status === 0 && stdout.includes('s-')));
+  await daemon.stop();
+
+  const upgraded = await newer(t, data, token);
+  t.strictSame(await seen(NEWER_BIN, data), before);
+  t.strictSame(await (await upgraded.post(sent)).json(), { accepted: 0, duplicates: 500 });
+  await (await upgraded.post(events(500, { session_id: 's-1' }))).text();
+  t.match((await seen(NEWER_BIN, data))[2], { stdout: /events +800/ });
+  await upgraded.stop();
+
+  const elsewhere = path.join(temporaryFolder(t), 'data');
+  const restored = await courtd(['restore', path.join(data, COPY), '--json', '--data', elsewhere]);
+  t.match(JSON.parse(restored.stdout), { events: 600, sessions: 2 });
+  await (await Daemon.run(t, elsewhere, token)).stop();
+  t.strictSame(await seen(BIN, elsewhere), before, 'and from its copy again');
+});
+
+t.test('no room for the copy: nothing is changed, and it says so', { skip: withoutMount }, async (t) => {
+  const disk = await SmallDisk.mount(t, 8);
+  const { daemon } = await filled(t, disk.data);
+  await daemon.stop();
+  disk.fill(96 * 1024);
+  const { status, stderr } = await run(NEWER_BIN, ['serve', '--port', '0', '--data', disk.data]);
+  t.equal(status, 1);
+  t.match(
+    stderr,
+    /^courtd: [^\n]+courtd\.db is upgraded only after it has been copied, which needs \d+ MiB, and 0 MiB are free: free some space\. Nothing was changed\.\n$/,
+  );
+  t.strictSame(layout(path.join(disk.data, 'courtd.db')), [SCHEMA_VERSION, 500]);
+  t.notOk(fs.readdirSync(disk.data).some((name) => name.includes('layout') || name.includes('partial')));
+  t.equal((await run(BIN, ['session', 'list', '--data', disk.data])).status, 0);
+});
