@@ -2,11 +2,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { publish } from '../../base/atomicFile.ts';
+import { createPartial, publish, removeLeftovers, removePartial } from '../../base/atomicFile.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
-import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../db/epochs.ts';
 import { headerOf } from '../db/fileHeader.ts';
 import { makeLayout, SCHEMA_VERSION } from '../db/schema.ts';
@@ -141,16 +140,11 @@ export class CopyFollower {
     if (fs.lstatSync(this.#file, { throwIfNoEntry: false }) === undefined) {
       if (this.#isElsewhere && stat.dev === fs.statSync(this.#box.path).dev)
         throw new OperatorError(`The copy's disk is not mounted on ${this.#place}. Mount it.`);
-      createPrivateIfMissing(this.#file);
+      createCopy(this.#file);
     }
     refuseForeign(this.#file);
-    const copy = new Database(this.#file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
+    const copy = openCopy(this.#file);
     try {
-      overwriteDeleted(copy);
-      copy.pragma('journal_mode = TRUNCATE');
-      copy.pragma('synchronous = FULL');
-      if (copy.pragma('user_version', { simple: true }) !== SCHEMA_VERSION)
-        makeLayout(copy, (isNew) => isNew && copy.exec('DELETE FROM epoch'));
       const fault = layoutFault(copy) ?? usedBy(copy);
       if (fault === undefined) return copy;
       throw new ForeignCopy(`${this.#file} ${fault}. Move it away, or name another directory.`);
@@ -290,6 +284,30 @@ export class CopyFollower {
     } catch (error) {
       throw explained(error, this.#place);
     }
+  }
+}
+
+/** Gives a new copy its name once it has its tables: a power cut before that would leave a file that is nobody's. */
+function createCopy(file: string): void {
+  removeLeftovers(path.dirname(file), (name) => name === path.basename(file));
+  const partial = createPartial(file);
+  openCopy(partial).close();
+  publish(partial, file);
+  removePartial(partial);
+}
+
+function openCopy(file: string): Database.Database {
+  const copy = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
+  try {
+    overwriteDeleted(copy);
+    copy.pragma('journal_mode = TRUNCATE');
+    copy.pragma('synchronous = FULL');
+    if (copy.pragma('user_version', { simple: true }) !== SCHEMA_VERSION)
+      makeLayout(copy, (isNew) => isNew && copy.exec('DELETE FROM epoch'));
+    return copy;
+  } catch (error) {
+    copy.close();
+    throw error;
   }
 }
 
