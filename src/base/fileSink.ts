@@ -24,6 +24,8 @@ export function fileSink(name: string): Sink {
   // The target of a link: the rename would replace the link. It does replace one that appears meanwhile.
   const file = existing?.isFile() ? operatorErrors(name, () => fs.realpathSync(name)) : name;
   const partial = isSpecial ? name : partialNameOf(file);
+  // Before there is a file: a signal may come as soon as it is there.
+  const cancelCleanup = isSpecial ? () => {} : cleanUpOnExit(() => removePartial(partial));
   const fd = operatorErrors(name, () => {
     if (isSpecial) return fs.openSync(partial, O_WRONLY);
     removePartial(partial);
@@ -32,7 +34,6 @@ export function fileSink(name: string): Sink {
     inheritOwner(fd, partial);
     return fd;
   });
-  const cancelCleanup = isSpecial ? () => {} : cleanUpOnExit(() => removePartial(partial));
   return {
     replaces: existing?.isFile() === true,
     write: async (data) => {
