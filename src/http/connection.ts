@@ -37,7 +37,8 @@ export class Connection {
   readonly client: string;
   /** A command of this box, over `control.sock`: the mode of that file is its token. */
   readonly isLocal: boolean;
-  /** Whether a request has carried a valid token. */
+  /** Whether any request has arrived, and whether one has carried a valid token. */
+  hasAsked = false;
   isAuthenticated = false;
   /** The TLS socket once the handshake is complete. */
   socket: Socket;
@@ -63,6 +64,7 @@ export class Connection {
 
   /** Takes a request from Node's parser. @returns whether it is to be served; if not, it is dropped. */
   receive(req: IncomingMessage, res: ServerResponse): boolean {
+    this.hasAsked = true;
     if (this.isFinished || this.pending !== undefined) {
       this.isLast = true;
       if (this.pending !== undefined) this.#stopReading();

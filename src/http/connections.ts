@@ -72,6 +72,12 @@ export class Connections {
     return this.#bySocket.get(socket);
   }
 
+  /** Whether a connection is open that has not sent a request yet: one may be on its way. */
+  get hasFresh(): boolean {
+    for (const { hasAsked } of this.#strangers) if (!hasAsked) return true;
+    return false;
+  }
+
   markAuthenticated(connection: Connection): void {
     connection.isAuthenticated = true;
     this.#strangers.delete(connection);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import net, { type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as setTimer } from 'node:timers/promises';
 import {
@@ -21,7 +21,7 @@ import { type IngestContext, IngestHandler } from './handler.ts';
 import { parserProblem } from './parseErrors.ts';
 import { createServer, followHandshakes, type HttpServer, replaceKeyPair } from './tls.ts';
 
-/** Milliseconds at shutdown for requests that are on their way. */
+/** Milliseconds at shutdown for requests that are on their way on open connections, and the same again for new connections. */
 export const SHUTDOWN_IDLE_MS = 500;
 /** How often Node checks HEADERS_TIMEOUT_MS and REQUEST_TIMEOUT_MS: they fire this much late at most. */
 const TIMEOUT_CHECK_MS = 1_000;
@@ -105,18 +105,22 @@ export class CourtServer {
   }
 
   /**
-   * Graceful shutdown: for SHUTDOWN_IDLE_MS each response says `Connection: close`; then no more connections are accepted, those in the
-   * backlog of an inherited socket being the next process's, and idle ones are closed. Resolves after SHUTDOWN_MS at the latest.
+   * Graceful shutdown: first each response says `Connection: close`; then no more connections are accepted, those in the backlog of an
+   * inherited socket being the next process's, and idle ones are closed. Resolves after SHUTDOWN_MS at the latest. Call it once.
    */
   async close(): Promise<void> {
     this.#connections.isClosing = true;
     const deadline = setTimeout(() => this.#connections.destroyAll(), SHUTDOWN_MS);
     await setTimer(SHUTDOWN_IDLE_MS);
-    // What has arrived by now is read first.
-    await nextTurn();
-    await nextTurn();
     const closed = once(this.#server, 'close');
-    this.#server.close();
+    // The close of node:http would also drop connections that were accepted just now: if clients keep coming, there is always one.
+    net.Server.prototype.close.call(this.#server);
+    const until = performance.now() + SHUTDOWN_IDLE_MS;
+    do {
+      await nextTurn();
+      await nextTurn();
+    } while (this.#connections.hasFresh && performance.now() < until);
+    this.#server.closeIdleConnections();
     for (const socket of this.#handshakes.values()) socket.destroy();
     await closed;
     clearTimeout(deadline);
