@@ -103,9 +103,7 @@ t.test('a restore beside --follow: it lets the database go, says what happened, 
   await daemon.stop();
   await Promise.all([tail.letsGo(), early.letsGo()]);
   await restored(backup, data);
-  await tail.said(
-    /a backup was restored\. It has the events up to seq 8; .*up to seq 12 here.*From seq 9 on/,
-  );
+  await tail.said(/a backup was restored.* up to seq 8\..* up to seq 12 .*here/);
   const again = await Daemon.run(t, data, token);
   await again.post(later);
   await again.post(event({ court_id: 'court-2' }));

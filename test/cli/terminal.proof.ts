@@ -80,7 +80,7 @@ t.test('on a terminal check is as wide as that, and has colours unless NO_COLOR 
   t.ok(lines.length > 12);
   for (const line of lines.filter((line) => /\s\S+\s/.test(line.trim()))) t.ok(line.length <= 40, line);
   const coloured = await shown({ NO_COLOR: '' });
-  t.match(coloured, '\u001b[33mwarn\u001b[0m  timer: ');
-  t.match(coloured, '\u001b[33mwarn\u001b[0m  backup: ');
-  t.match(coloured, '\u001b[32mok\u001b[0m    ');
+  t.match(coloured, '\u001b[33mwarn  \u001b[0mtimer: ');
+  t.match(coloured, '\u001b[33mwarn  \u001b[0mbackup: ');
+  t.match(coloured, '\u001b[32mok    \u001b[0m');
 });

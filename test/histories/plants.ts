@@ -171,8 +171,8 @@ export const PLANTS: readonly Plant[] = [
     changes: [
       {
         file: 'fleet/ship/shipper.ts',
-        from: '      this.#put({ shipped_seq: cursor.seq });',
-        to: '      cursor = { ...cursor, seq: Math.max(cursor.seq, this.#report.shipped_seq ?? 0) };\n      this.#put({ shipped_seq: cursor.seq + 1 });',
+        from: '      this.#put({ shipped_seq: seq });\n      for',
+        to: '      seq = Math.max(seq, this.#report.shipped_seq ?? 0);\n      this.#put({ shipped_seq: seq + 1 });\n      for',
       },
     ],
   },

@@ -83,7 +83,7 @@ t.test('what a SQLite shell does for its own sake is no fault', async (t) => {
     db.unsafeMode(true);
     db.pragma('writable_schema = ON');
     db.exec(
-      "UPDATE sqlite_schema SET sql = replace(sql, '-- as sent', '/* as it was sent */') WHERE name = 'event'",
+      "UPDATE sqlite_schema SET sql = replace(sql, '-- as sent', '-- as it was sent') WHERE name = 'event'",
     );
     db.exec(
       "UPDATE sqlite_schema SET sql = replace(sql, 'CREATE TABLE event (', 'CREATE TABLE event (\n\n') WHERE name = 'event'",
