@@ -154,7 +154,6 @@ export function render(fuzzed: FuzzRequest, seeds: readonly Seed[], token: strin
   const own = Buffer.from(textOf(body.isCarrier ? PLAIN_BODY : body, unique));
   const carried = body.isCarrier ? own : undefined;
   const content = carried ? request(target, { body: carried }) : body.edits.reduce(edited, own);
-  const { sent, decoded } = packed(content, body.packing);
   if (Buffer.isBuffer(seed))
     return {
       bytes: seed,
@@ -165,9 +164,12 @@ export function render(fuzzed: FuzzRequest, seeds: readonly Seed[], token: strin
       isPlain: true,
       isLast: true,
     };
+  // A row with fields of its own names its coding itself, or has as many fields as there may be.
+  const packing = seed.headers === undefined && seed.more === undefined ? body.packing : 'none';
+  const { sent, decoded } = packed(content, packing);
   const isChunked = chunks.length > 0 && seed.headers?.['content-length'] === undefined;
   const headers = {
-    ...(body.packing !== 'none' && { 'content-encoding': 'gzip' }),
+    ...(packing !== 'none' && { 'content-encoding': 'gzip' }),
     ...(isChunked ? { 'transfer-encoding': 'chunked' } : { 'content-length': `${sent.length}` }),
     ...seed.headers,
   };
