@@ -146,6 +146,9 @@ export function seedsOf(token: string): Seed[] {
   return [...takenHeads(token).map((sent) => ({ sent })), ...rejected];
 }
 
+/** What is known of a row that is bytes: it has no body that is looked into. */
+const WHOLE = { decoded: undefined, sentBytes: 0, carried: undefined, isPlain: true, isLast: true };
+
 /** @param unique is in every event_id and payload that the body does not choose itself. */
 export function render(fuzzed: FuzzRequest, seeds: readonly Seed[], token: string, unique: string): Rendered {
   const target = { port: 4000, token };
@@ -154,16 +157,7 @@ export function render(fuzzed: FuzzRequest, seeds: readonly Seed[], token: strin
   const own = Buffer.from(textOf(body.isCarrier ? PLAIN_BODY : body, unique));
   const carried = body.isCarrier ? own : undefined;
   const content = carried ? request(target, { body: carried }) : body.edits.reduce(edited, own);
-  if (Buffer.isBuffer(seed))
-    return {
-      bytes: seed,
-      decoded: undefined,
-      sentBytes: 0,
-      carried: undefined,
-      code,
-      isPlain: true,
-      isLast: true,
-    };
+  if (Buffer.isBuffer(seed)) return { ...WHOLE, bytes: seed, code };
   // A row with fields of its own names its coding itself, or has as many fields as there may be.
   const packing = seed.headers === undefined && seed.more === undefined ? body.packing : 'none';
   const { sent, decoded } = packed(content, packing);

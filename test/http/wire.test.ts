@@ -188,6 +188,8 @@ t.test('gzip is limited before and after decompression, and invalid gzip is answ
 t.test(
   'a client that resets in the middle of its request is logged as that, and not as a refusal',
   async (t) => {
+    // The lines of refusals before may still be on their way in the log of the other one.
+    const daemon = await Daemon.start(t, ['--log-level', 'debug']);
     const client = await RawClient.connect(t, daemon);
     const from = daemon.log.length;
     client.send(request(daemon, { headers: { 'content-length': '100', expect: '100-continue' }, body: '[' }));
