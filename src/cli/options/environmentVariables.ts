@@ -11,16 +11,14 @@ const UNIT_PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
 };
 
 /** The name of every variable that has an effect; a test holds it to the options and the units, so that no start has to load them all. */
-export const VARIABLES: readonly string[] = [
-  ...'ALERT_COMMAND ALERT_URL BACKUP_DIR BACKUP_KEEP COPY_DIR PING_URL PURGE_DATA TOKEN_FILE'.split(' '),
-  ...'SHIP_URL SHIP_BOX SHIP_CREDS SHIP_CA SHIP_PLAYERS SHIP_FEED SHIP_HOLD FLEET_CREDS FLEET_CA TOKEN'.split(
-    ' ',
-  ),
-  ...'DATA HOST PORT VENUE RATE_LIMIT CONNECTIONS_PER_ADDRESS BODY_LIMIT MIN_FREE KEEP KEEP_POSITIONS'.split(
-    ' ',
-  ),
-  ...'QUIET REFUSED_BYTES LOG_LEVEL TLS_CERT TLS_KEY RUN_DIR'.split(' '),
-].map((name) => `COURTD_${name}`);
+export const VARIABLES: readonly string[] = `
+  ALERT_COMMAND ALERT_URL BACKUP_DIR BACKUP_KEEP COPY_DIR PING_URL PURGE_DATA TOKEN_FILE
+  SHIP_URL SHIP_BOX SHIP_CREDS SHIP_CA SHIP_PLAYERS SHIP_FEED SHIP_HOLD FLEET_CREDS FLEET_CA TOKEN
+  DATA HOST PORT VENUE RATE_LIMIT CONNECTIONS_PER_ADDRESS BODY_LIMIT MIN_FREE KEEP KEEP_POSITIONS
+  QUIET REFUSED_BYTES LOG_LEVEL TLS_CERT TLS_KEY RUN_DIR`
+  .trim()
+  .split(/\s+/)
+  .map((name) => `COURTD_${name}`);
 
 /** An empty variable counts as unset, as in an EnvironmentFile of systemd; commander would take it as a value. */
 export function dropEmptyVariables(): void {
