@@ -74,7 +74,7 @@ export function writeAtomically(file: string, text: string, isPublic = false): v
 }
 
 /**
- * Removes a temporary file and the files of SQLite beside it, if they exist. Never throws. The next writer to this place removes what
+ * Removes a temporary file and the files of SQLite next to it, if they exist. Never throws. The next writer to this place removes what
  * is left, and the first error is the one to report.
  */
 export function removePartial(partial: string): void {

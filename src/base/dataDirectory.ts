@@ -23,7 +23,7 @@ const FILES = {
   backupNote: 'courtd.backup',
   /** What systemd says of the last scheduled backup (courtd-backup.service). */
   backupResult: 'courtd.backup-result',
-  /** Rejected requests (store/refused), with the files that SQLite makes beside them. */
+  /** Rejected requests (store/refused), with the files that SQLite makes next to them. */
   refused: 'refused.db',
   refusedWal: 'refused.db-wal',
   refusedShm: 'refused.db-shm',

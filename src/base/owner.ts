@@ -5,7 +5,7 @@ const ROOT = 0;
 
 /**
  * Gives what root has just made to the owner and the group of the directory around it, so that the daemon can open it. SQLite does
- * the same with the files that it makes beside a database. A share or a stick without owners gives a file to somebody else: there it stays.
+ * the same with the files that it makes next to a database. A share or a stick without owners gives a file to somebody else: there it stays.
  * @param fd of the file. @throws Node's error.
  */
 export function inheritOwner(fd: number, file: string): void {

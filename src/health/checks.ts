@@ -166,7 +166,7 @@ async function backup({ settings: { COURTD_BACKUP_DIR: place }, data }: Box): Pr
 /** Connects and ends without a request, which the daemon would count as one that it rejected. */
 async function port(box: Box): Promise<Finding> {
   const { host, port, isTls } = listening(box, box.daemon);
-  const to = host === '' || host === '*' || host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  const to = host === '*' || host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   const place = `${net.isIPv6(to) ? `[${to}]` : to}:${port}`;
   if (box.daemon === undefined) {
     return warn(`${place} was not tried, because no daemon answers.`, '"courtd status" shows why.');

@@ -62,7 +62,7 @@ export function cameraAddresses(data: DataDirectory, daemon: DaemonListening | u
 function urlsOf({ host, port, isTls }: Listening): Pick<CameraAddresses, 'urls' | 'isLocal'> {
   if (port === 0) return { urls: [], isLocal: false };
   const url = (name: string) => `http${isTls ? 's' : ''}://${net.isIPv6(name) ? `[${name}]` : name}:${port}`;
-  const isAny = ['0.0.0.0', '::', '*', ''].includes(host);
+  const isAny = ['0.0.0.0', '::', '*'].includes(host);
   const own = isAny ? ownAddresses(host === '0.0.0.0') : [host];
   return { urls: (own.length === 0 ? ['127.0.0.1'] : own).map(url), isLocal: own.every(isLoopback) };
 }

@@ -94,7 +94,7 @@ export class Store {
     let [db, lock]: (Database | undefined)[] = [];
     try {
       const isNew = lacksDatabase(directory);
-      // The lock exists only beside a database: if it is alone, there was one.
+      // The lock exists only next to a database: if it is alone, there was one.
       if (isNew) openDatabase(directory, make).close();
       else enterExisting(directory, make);
       lock = lockDirectory(directory);

@@ -11,7 +11,7 @@ import { refusal } from '../harness/decodeRefusal.ts';
 import { event, eventText } from '../harness/events.ts';
 import { numRuns } from '../harness/numRuns.ts';
 
-/** How a body's JSON is read (json.ts, text.ts), seen from readBatch. */
+/** How a body's JSON is read (jsonReader.ts), seen from decodeBatch. */
 
 const read = (text: string) => decodeBatch(Buffer.from(text));
 const payloadOf = (payload: string) => read(eventText({ payload }))[0]?.payload;

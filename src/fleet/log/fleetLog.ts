@@ -1,5 +1,5 @@
 /**
- * Where the log of a fleet is at headquarters. With chunk.ts it is a contract between boxes and whoever reads there: names and
+ * Where the log of a fleet is at headquarters. With chunk.ts it is a contract between boxes and readers there: names and
  * meaning stay.
  */
 

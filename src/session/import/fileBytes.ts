@@ -91,7 +91,7 @@ class Unpacker {
     if (code === 'Z_BUF_ERROR')
       throw new UnreadableFile('the gzip data ends too early: the file was cut short.');
     if (code.startsWith('Z_')) throw new UnreadableFile('the gzip data is damaged from here on.');
-    // Node leaves out, without a word, what follows a member and is none (gunzip.ts).
+    // Node leaves out, without a word, what follows a member and is none.
     if (code !== '' || this.#gunzip.bytesWritten !== this.#givenBytes)
       throw new UnreadableFile('behind the gzip data is something else: from here on nothing is read.');
   }

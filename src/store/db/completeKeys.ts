@@ -4,7 +4,7 @@ import { sessionCounter } from './sessionCounter.ts';
 
 /**
  * Makes what a copy does not have: the keys of its events, and the counts of its sessions. A copy may still have an event that the box
- * has pruned since, beside the same event as it came again: the later one stays. Call it inside a transaction, before the database is
+ * has pruned since, next to the same event as it came again: the later one stays. Call it inside a transaction, before the database is
  * a box's.
  */
 export function completeKeys(db: Database): void {

@@ -15,7 +15,7 @@ export function enterDirectory(directory: DataDirectory): void {
 }
 
 /**
- * SQLite opens a file even if it may not write to it, and creates others beside it.
+ * SQLite opens a file even if it may not write to it, and creates others next to it.
  * @throws the system's error, with the path that is not accessible.
  */
 function refuseInaccessible(directory: DataDirectory): void {

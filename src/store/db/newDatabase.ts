@@ -4,7 +4,7 @@ import type { DataDirectory } from '../../base/dataDirectory.ts';
 /** How long a database that `serve` has made is called new: an unmounted disk must not look like a box that has nothing to do. */
 const NEW_MS = 86_400_000;
 
-/** The files that courtd keeps beside a database. Not the files of a command that only looks for a database. */
+/** The files that courtd keeps next to a database. Not the files of a command that only looks for a database. */
 const BESIDE = /^courtd\.(lock|clock|reserve|backup|db-wal|db\.replaced-.*|db\.layout-.*)$/;
 
 /** @returns the names of the files in a directory that show that there is, or was, a database. */

@@ -73,7 +73,7 @@ export function openDatabase(
 }
 
 /**
- * The first checks of `openDatabase`, for a caller that makes a file beside the database before that.
+ * The first checks of `openDatabase`, for a caller that makes a file next to the database before that.
  * @throws {OperatorError} and the system's errors, if the directory or its database is not courtd's, or damaged: nothing has been
  * changed.
  */

@@ -75,7 +75,7 @@ function accessError(directory: DataDirectory, mode: number): string | undefined
   }
 }
 
-/** SQLite reports CANTOPEN if it cannot create its files beside the database. Some file systems have no count: 0 of 0 are free. */
+/** SQLite reports CANTOPEN if it cannot create its files next to the database. Some file systems have no count: 0 of 0 are free. */
 function hasNoInode(directory: DataDirectory): boolean {
   try {
     const { files, ffree } = fs.statfsSync(directory.path);

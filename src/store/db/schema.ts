@@ -120,7 +120,7 @@ const LAYOUT = `
   ) STRICT;
   INSERT INTO running_time VALUES (0);
 
-  CREATE TABLE erasure (                    -- the players who have been erased (../erasure/ledger.ts)
+  CREATE TABLE erasure (                    -- the players who have been erased (../write/ledger.ts)
     key         BLOB    NOT NULL,           -- of the hash
     player      BLOB    NOT NULL,           -- hash of the player_id
     before_ns   INTEGER NOT NULL,           -- of his events, those with an earlier eot_ns
@@ -129,7 +129,7 @@ const LAYOUT = `
     PRIMARY KEY (key, player)
   ) STRICT, WITHOUT ROWID;
 
-  CREATE TABLE secret (                     -- one row: of the hashes that are names of players (../erasure/ledger.ts)
+  CREATE TABLE secret (                     -- one row: of the hashes that are names of players (../write/ledger.ts)
     key BLOB NOT NULL
   ) STRICT;
   INSERT INTO secret VALUES (randomblob(16));

@@ -52,7 +52,7 @@ export class BackupFile {
   }
 
   /**
-   * Copies it into an existing file, and what is beside it to beside that.
+   * Copies it into an existing file, and its WAL or journal to the names that belong to that.
    * @throws {OperatorError} if somebody has written to it meanwhile. Node's error.
    */
   async copyTo(target: string): Promise<void> {

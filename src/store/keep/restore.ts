@@ -196,7 +196,7 @@ async function tryOpenExclusively(file: string): Promise<Database.Database | und
 
 /**
  * Checkpoints the whole WAL into the database, and keeps other programs out until the connection is closed: one
- * that opened the database meanwhile would write to it, and leave a WAL beside its successor.
+ * that opened the database meanwhile would write to it, and leave a WAL next to its successor.
  * No other descriptor of the database may be closed here: that would drop the locks.
  */
 function openExclusively(file: string): Database.Database {

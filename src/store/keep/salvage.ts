@@ -109,7 +109,7 @@ async function withSource<Result>(
     return await work(source);
   } finally {
     db.close();
-    // SQLite leaves an empty one beside a WAL that it may not write. Another process may have the present database open.
+    // SQLite leaves an empty one next to a WAL that it may not write. Another process may have the present database open.
     if (REPLACED.test(file)) fs.rmSync(`${file}-shm`, { force: true });
   }
 }
