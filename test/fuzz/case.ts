@@ -147,7 +147,9 @@ export function seedsOf(token: string): Seed[] {
 }
 
 /** What is known of a row that is bytes: it has no body that is looked into. */
-const WHOLE = { decoded: undefined, sentBytes: 0, carried: undefined, isPlain: true, isLast: true };
+const WHOLE = { decoded: undefined, sentBytes: 0, carried: undefined, isPlain: true };
+/** Such a row has a body all the same, whose end is its last chunk (RFC 9112, section 6.3): the connection stays. */
+const FRAMED = 'Transfer-Encoding: gzip, chunked';
 
 /** @param unique is in every event_id and payload that the body does not choose itself. */
 export function render(fuzzed: FuzzRequest, seeds: readonly Seed[], token: string, unique: string): Rendered {
@@ -157,7 +159,7 @@ export function render(fuzzed: FuzzRequest, seeds: readonly Seed[], token: strin
   const own = Buffer.from(textOf(body.isCarrier ? PLAIN_BODY : body, unique));
   const carried = body.isCarrier ? own : undefined;
   const content = carried ? request(target, { body: carried }) : body.edits.reduce(edited, own);
-  if (Buffer.isBuffer(seed)) return { ...WHOLE, bytes: seed, code };
+  if (Buffer.isBuffer(seed)) return { ...WHOLE, bytes: seed, code, isLast: !seed.includes(FRAMED) };
   // A row with fields of its own names its coding itself, or has as many fields as there may be.
   const packing = seed.headers === undefined && seed.more === undefined ? body.packing : 'none';
   const { sent, decoded } = packed(content, packing);
@@ -169,7 +171,8 @@ export function render(fuzzed: FuzzRequest, seeds: readonly Seed[], token: strin
   };
   const head = request(target, { ...seed, headers, body: '' });
   const isOld = seed.line?.endsWith('1.0') === true;
-  const closes = isOld || /close|upgrade/i.test(seed.headers?.connection ?? '') || code === 'unauthorized';
+  const connection = seed.headers?.connection ?? (isOld ? 'close' : '');
+  const closes = /close|upgrade/i.test(connection) || code === 'unauthorized';
   return {
     ...{ decoded, sentBytes: sent.length, carried, code },
     bytes: Buffer.concat([headEdits.reduce(edited, head), isChunked ? chunked(sent, chunks) : sent]),
