@@ -14,6 +14,8 @@ const SETTINGS = '/etc/courtd/courtd.env';
 /** No disk is mounted there. */
 const BACKUPS = '/media/backups';
 const FILLER = `${DATA}/film.mkv`;
+/** All that courtd-alert.service knows of the box. */
+const STATUS_FILE = '/run/courtd/status.json';
 /** What courtd-alert.service may write to. */
 const TOLD = '/var/lib/courtd-alert';
 const LOOK_MS = 500;
@@ -143,7 +145,10 @@ export async function badDay(
   });
 
   await walk.step('somebody is told', async () => {
-    const hook = `tee -a ${TOLD}/messages && ls -A ${DATA} > ${TOLD}/seen`;
+    // The message comes last: what was seen is whole once there is one.
+    const hook = `ls -A ${DATA} > ${TOLD}/seen && tee -a ${TOLD}/messages`;
+    // The daemon writes it every 15 s: "courtd status" knew earlier.
+    while (!(await box.must('cat', STATUS_FILE)).includes('source_silent')) await sleep(LOOK_MS);
     await box.must('sh', '-c', `printf 'COURTD_ALERT_COMMAND=${hook}\\n' >> ${SETTINGS}`);
     // In the sandbox of the unit, which looks once a minute.
     await box.must('systemctl', 'restart', 'courtd-alert.service');
