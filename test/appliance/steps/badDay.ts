@@ -146,7 +146,7 @@ export async function badDay(
 
   await walk.step('somebody is told', async () => {
     // The message comes last: what was seen is whole once there is one.
-    const hook = `ls -A ${DATA} > ${TOLD}/seen && tee -a ${TOLD}/messages`;
+    const hook = `ls -A ${DATA} > ${TOLD}/seen; tee -a ${TOLD}/messages`;
     // The daemon writes it every 15 s: "courtd status" knew earlier.
     while (!(await box.must('cat', STATUS_FILE)).includes('source_silent')) await sleep(LOOK_MS);
     await box.must('sh', '-c', `printf 'COURTD_ALERT_COMMAND=${hook}\\n' >> ${SETTINGS}`);
