@@ -260,7 +260,7 @@ const CEILINGS = [
   { part: 'session', ceiling: 2_705, final: 2_400 },
   { part: 'fleet', ceiling: 1_755, final: 1_500 },
   { part: 'vendor', ceiling: 1_688, final: 1_400 },
-  { part: 'test', ceiling: 32_170, final: 26_000 },
+  { part: 'test', ceiling: 32_134, final: 26_000 },
   { part: 'scripts', ceiling: 2_644, final: 3_000 },
   { part: 'words', ceiling: 21_523, final: 25_000 },
 ];

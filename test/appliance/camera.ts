@@ -1,13 +1,11 @@
-import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Answer, BoxClient } from '../harness/boxClient.ts';
 import { type CameraName, eventOf, sizeAt } from './event.ts';
 
 /** Where cameras send to: in the network of the box, so the loopback. */
-export const BOX = { host: '127.0.0.1', port: 4000 } as const;
+export const PORT = 4000;
 /** Vendors wait for a second and longer; here a second without load would hide what a restart does to it. */
 const AGAIN_MS = 100;
-/** Longer than the example's (the vendor's guide, "Sample clients"), and than a virtual machine stands still as a whole. */
-const PATIENCE_MS = 120_000;
 
 /** What one camera has to do. */
 export interface CameraOrder extends CameraName {
@@ -38,7 +36,7 @@ export class Camera {
   readonly order: CameraOrder;
   /** Events with a 202: those before this number. */
   acknowledged: number;
-  readonly #agent: http.Agent;
+  readonly #client: BoxClient;
   readonly #token: string;
   readonly #tally: Tally;
   #isOver = false;
@@ -47,7 +45,7 @@ export class Camera {
     this.order = order;
     this.acknowledged = order.from;
     this.#token = token;
-    this.#agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    this.#client = new BoxClient(PORT, order.address);
     this.#tally = tally;
   }
 
@@ -66,7 +64,7 @@ export class Camera {
       due = Math.max(due, performance.now() - everyMs) + everyMs;
       await this.#deliver();
     }
-    this.#agent.destroy();
+    this.#client.close();
   }
 
   async #deliver(): Promise<void> {
@@ -76,14 +74,14 @@ export class Camera {
     const startedAt = performance.now();
     this.#tally.requests++;
     for (let tries = 1; ; tries++) {
-      const answer = await this.#post(body).catch(
-        (error: NodeJS.ErrnoException) => error.code ?? error.message,
-      );
-      if (typeof answer !== 'string') {
+      const answer = await this.#client
+        .post(this.#token, body)
+        .catch((error: NodeJS.ErrnoException) => error.code ?? error.message);
+      if (typeof answer !== 'string' && answer.status === 202) {
         this.#judge(answer, events.length, tries === 1 && from > this.order.from);
         break;
       }
-      if (tries === 1) this.#tally.fail(answer);
+      if (tries === 1) this.#tally.fail(typeof answer === 'string' ? answer : `${answer.status}`);
       await sleep(AGAIN_MS);
     }
     this.#tally.slowestMs = Math.max(this.#tally.slowestMs, performance.now() - startedAt);
@@ -96,31 +94,4 @@ export class Camera {
       this.#tally.lies.push(`${events} events were answered ${accepted} accepted, ${duplicates} duplicates`);
     }
   }
-
-  /** @returns what a 202 says, or what came instead of it. @throws where the connection breaks. */
-  #post(body: string): Promise<Answer | string> {
-    return new Promise((resolve, reject) => {
-      const headers = { Authorization: `Bearer ${this.#token}`, 'Content-Type': 'application/json' };
-      const options = { ...BOX, localAddress: this.order.address, path: '/v1/events', method: 'POST' };
-      const request = http.request({ ...options, headers, agent: this.#agent, timeout: PATIENCE_MS });
-      request.once('error', reject);
-      request.once('timeout', () => request.destroy(new Error('no answer')));
-      request.once('response', (response) => {
-        let text = '';
-        response.setEncoding('utf8').on('data', (chunk) => {
-          text += chunk;
-        });
-        response.once('error', reject);
-        response.once('end', () =>
-          resolve(response.statusCode === 202 ? JSON.parse(text) : `${response.statusCode}`),
-        );
-      });
-      request.end(body);
-    });
-  }
-}
-
-interface Answer {
-  readonly accepted: number;
-  readonly duplicates: number;
 }

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
+import { BoxClient } from '../harness/boxClient.ts';
 import { compareStored } from '../harness/compareStored.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { History } from '../harness/history.ts';
 import { chanceOf } from '../harness/seed.ts';
-import { Senders, targetOf } from '../harness/senders.ts';
+import { Senders } from '../harness/senders.ts';
 import { StoredReader } from '../harness/storedReader.ts';
 import { Traffic } from '../harness/traffic.ts';
 
@@ -23,7 +24,7 @@ t.test(`after ${KILLS} times kill -9 under load every acknowledged event is stor
   const { data, token } = daemon;
   const clock = () => 0;
   const senders = new Senders({ history, traffic, clock, requests: 1e6, token, pauseMs: 2 });
-  senders.target = targetOf(daemon);
+  senders.target = new BoxClient(daemon.port);
   const running = senders.run();
   for (let kill = 1; kill <= KILLS; kill++) {
     const enough = history.answered(0).length + random.integer(0, ANSWERS);
@@ -31,7 +32,7 @@ t.test(`after ${KILLS} times kill -9 under load every acknowledged event is stor
     await sleep(random.integer(0, MOMENT_MS));
     await daemon.stop('SIGKILL');
     daemon = await Daemon.run(t, data, token, NO_LIMIT);
-    senders.target = targetOf(daemon);
+    senders.target = new BoxClient(daemon.port);
     // In one go, so that no further answer comes in between.
     const answered = history.answered(0);
     t.strictSame(compareStored(reader.read(data), history, answered), [], `after kill ${kill}`);

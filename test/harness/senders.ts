@@ -1,58 +1,11 @@
-import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Daemon } from './daemon.ts';
+import type { BoxClient } from './boxClient.ts';
 import type { History, Sent } from './history.ts';
 import type { Traffic } from './traffic.ts';
 
 const SENDERS = 8;
 const AGAIN_MS = 10;
 const LOOK_MS = 2;
-
-export interface Answer {
-  readonly status: number;
-  readonly accepted: number;
-  readonly duplicates: number;
-}
-
-/** Where requests go: courtd, as long as it lives. */
-export interface Target {
-  /**
-   * @param onAnswer called the moment that an answer's head has arrived.
-   * @throws where the connection breaks first.
-   */
-  post(token: string, body: string, onAnswer: (status: number) => void): Promise<Answer>;
-}
-
-/**
- * @returns a daemon as the senders know it. By node:http and not by fetch, which tells of an answer some turns later: by then
- * the disk may have caught up with what the answer should have waited for.
- */
-export function targetOf({ port }: Daemon): Target {
-  const agent = new http.Agent({ keepAlive: true });
-  return {
-    post: (token, body, onAnswer) =>
-      new Promise((resolve, reject) => {
-        const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
-        const to = { host: '127.0.0.1', port, path: '/v1/events', method: 'POST' };
-        const request = http.request({ ...to, agent, headers });
-        request.once('error', reject);
-        request.once('response', (response) => {
-          const status = response.statusCode ?? 0;
-          onAnswer(status);
-          let text = '';
-          response.setEncoding('utf8').on('data', (chunk) => {
-            text += chunk;
-          });
-          response.once('error', reject);
-          response.once('end', () => {
-            const { accepted = 0, duplicates = 0 }: Partial<Answer> = JSON.parse(text);
-            resolve({ status, accepted, duplicates });
-          });
-        });
-        request.end(body);
-      }),
-  };
-}
 
 interface Fields {
   readonly history: History;
@@ -68,7 +21,8 @@ interface Fields {
 
 /** Several senders at once: each sends a request until it has its 202, whatever becomes of courtd meanwhile. */
 export class Senders {
-  target: Target | undefined;
+  /** courtd, as long as it lives. */
+  target: BoxClient | undefined;
   token: string;
   readonly #history: History;
   readonly #traffic: Traffic;

@@ -1,8 +1,8 @@
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { Store } from '../../src/store/store.ts';
+import { BoxClient } from '../harness/boxClient.ts';
 import { Daemon } from '../harness/daemon.ts';
-import { targetOf } from '../harness/senders.ts';
 import { UNWATCHED } from '../harness/storeEvents.ts';
 import { untilExit } from '../harness/untilExit.ts';
 
@@ -19,14 +19,14 @@ export interface Opened {
 /** Starts courtd itself. */
 export async function openDaemon(data: string, token: string): Promise<Opened> {
   const daemon = await Daemon.run(untilExit, data, token, SERVE);
-  const { post } = targetOf(daemon);
+  const client = new BoxClient(daemon.port);
   return {
     append: async (body) => {
-      const answer = await post(token, body, () => {});
+      const answer = await client.post(token, body);
       if (answer.status !== 202) throw new Error(`a valid request was answered ${answer.status}`);
       return answer;
     },
-    accepts: async (shown) => (await post(shown, '[]', () => {})).status === 202,
+    accepts: async (shown) => (await client.post(shown, '[]')).status === 202,
     close: async () => void (await daemon.stop()),
   };
 }
