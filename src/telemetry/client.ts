@@ -3,7 +3,7 @@ const EXPECTED_MS = 180_000;
 /** After so many empty arrays a client is expected to continue. */
 const BEATS = 3;
 
-/** Who sends: an address, which several sources may share. All times are of the monotonic clock. */
+/** Who sends: an address, which several sources may share. All times are of a clock that never jumps. */
 export class Client {
   readonly address: string;
   /** When the last request came, even a rejected one: it shows that the client is alive. */
@@ -21,15 +21,13 @@ export class Client {
     this.heardAt = now;
   }
 
-  /** @returns whether it is expected to continue, and was not before. */
-  accepted(isEmpty: boolean, now: number): boolean {
+  /** Call it for each of its requests that was answered 202. */
+  accepted(isEmpty: boolean, now: number): void {
     this.heardAt = this.acceptedAt = now;
-    if (!isEmpty) return false;
+    if (!isEmpty) return;
     this.#beats = now - this.beatAt <= EXPECTED_MS ? this.#beats + 1 : 1;
     this.beatAt = now;
-    if (this.isExpected || this.#beats < BEATS) return false;
-    this.isExpected = true;
-    return true;
+    if (this.#beats >= BEATS) this.isExpected = true;
   }
 
   /** Whether neither events nor empty arrays have come, which both were expected. */

@@ -1,3 +1,5 @@
+import { DAY_MS } from '../base/units.ts';
+
 /** Events whose lateness is remembered: the quantile is of these. */
 const SAMPLES = 256;
 /** The clock offset is taken from the least lateness of this many minutes. */
@@ -18,24 +20,27 @@ export class Lateness {
   /** The live events: how late the first one was, how many there were, and when the first and the last one came. */
   #live = { firstMs: Number.POSITIVE_INFINITY, events: 0, since: 0, lastAt: 0 };
 
+  /** The events of the request that is being counted: their least lateness, and how many were live. */
+  #request = { leastMs: Number.POSITIVE_INFINITY, live: 0 };
+
+  /** Adds an event of a request. */
   add(ms: number): void {
-    this.#samples[this.#count++ % SAMPLES] = ms;
+    if (Math.abs(ms) <= DAY_MS) this.#samples[this.#count++ % SAMPLES] = ms;
+    const { leastMs, live } = this.#request;
+    this.#request = { leastMs: Math.min(ms, leastMs), live: live + Number(ms <= this.#liveUpToMs) };
   }
 
   /** The lateness up to which an event is live. */
-  get liveUpToMs(): number {
+  get #liveUpToMs(): number {
     return this.#live.firstMs + SAME_MS;
   }
 
-  /**
-   * Notes the events of a request.
-   * @param at when they were received, by the monotonic clock.
-   * @param ms their least lateness.
-   * @param live how many were within `liveUpToMs`.
-   */
-  noteLeast(at: number, ms: number, live: number): void {
+  /** @param at when the events that were added since the last call were received. */
+  requestEnded(at: number): void {
+    const { leastMs: ms, live } = this.#request;
+    this.#request = { leastMs: Number.POSITIVE_INFINITY, live: 0 };
     const { firstMs, lastAt } = this.#live;
-    const isLater = ms > this.liveUpToMs;
+    const isLater = ms > this.#liveUpToMs;
     if (isLater && at - lastAt <= MINUTES * MINUTE_MS) return;
     if (isLater || ms < firstMs - SAME_MS) this.#begin(at, ms);
     else this.#live.events += live;

@@ -1,5 +1,5 @@
 import { SOURCE_FAULT_MS } from '../base/limits.ts';
-import { DAY_MS } from '../base/units.ts';
+import { DAY_MS, isoTime } from '../base/units.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { StoredSource } from '../store/storedSources.ts';
 import type { Client } from './client.ts';
@@ -9,8 +9,6 @@ import { patienceMs, playedWithoutMs, type Rhythm, type SourceState, sourceState
 
 /** Kinds of daily counts. */
 const [EVENTS, DUPLICATES, CONFLICTS] = [0, 1, 2] as const;
-/** Events of a batch whose lateness is sampled, at most. */
-const SAMPLES_PER_REQUEST = 16;
 /** A pause that need not be learned: any source may make one. */
 const SHORT_PAUSE_MS = 5_000;
 /** Days on which other sources sent, after which a source is overdue. */
@@ -64,19 +62,12 @@ export interface SourceFacts {
   readonly in_conflict: number;
 }
 
-export class Court {
-  readonly name: string;
-  readonly sources = new Map<string, Source>();
-
-  constructor(name: string) {
-    this.name = name;
-  }
-}
-
-/** A camera of a court, or another detector there. All times are of the monotonic clock, as the table has it. */
+/** A camera of a court, or another detector there. All times are of a clock that never jumps, as the table has it. */
 export class Source implements Rhythm {
   readonly name: string;
-  readonly court: Court;
+  readonly courtId: string;
+  /** All sources of the court, this one too. */
+  readonly #court: ReadonlyMap<string, Source>;
   client: Client | null = null;
   moments = 0;
   firstAt = 0;
@@ -88,8 +79,6 @@ export class Source implements Rhythm {
   /** The numbers of the days on which it was first and last seen. */
   firstDay: number;
   lastDay: number;
-  /** Whether the database does not have all that is to outlive the daemon. */
-  isChanged = false;
   readonly lateness = new Lateness();
   /** The third longest pause of the 24 hours before its last pause ended, in milliseconds; 0 if there is none. */
   usualPauseMs = 0;
@@ -103,9 +92,10 @@ export class Source implements Rhythm {
   readonly #day = new SlidingCounts(3, 48, 1_800_000);
 
   /** @param day its number. */
-  constructor(name: string, court: Court, now: number, day: number) {
+  constructor(name: string, courtId: string, court: ReadonlyMap<string, Source>, now: number, day: number) {
     this.name = name;
-    this.court = court;
+    this.courtId = courtId;
+    this.#court = court;
     this.seenAt = now;
     this.firstDay = this.lastDay = day;
   }
@@ -115,32 +105,32 @@ export class Source implements Rhythm {
     return Number.isFinite(this.lastAt);
   }
 
-  /** What an earlier daemon knew. @param epochMs what the wall clock says at the zero of the monotonic clock. */
-  restore({ firstDay, lastDay, lastMs, faults }: StoredSource, client: Client, epochMs: number): void {
+  /** What an earlier daemon knew. @param setMs by how much the wall clock is ahead of `now`. */
+  restore({ firstDay, lastDay, lastMs, faults }: StoredSource, client: Client, setMs: number): void {
     this.client = client;
     this.firstDay = firstDay;
     this.lastDay = lastDay;
     // A clock that was ahead must not put it into the future.
-    const at = (ms: number) => Math.min(ms - epochMs, this.seenAt);
+    const at = (ms: number) => Math.min(ms - setMs, this.seenAt);
     if (lastMs !== null) this.lastAt = this.#rightTimeAt = at(lastMs);
     for (const [fault, events, atMs] of faults) this.#wrong(fault, at(atMs), events);
     client.acceptedAt = Math.max(client.acceptedAt, this.lastAt);
   }
 
-  /** @returns the state that outlives the daemon. @param epochMs as in `restore`. */
-  toStore(now: number, epochMs: number): StoredSource {
+  /** @returns the state that outlives the daemon. @param setMs as in `restore`. */
+  toStore(now: number, setMs: number): StoredSource {
     // A time that is odd only among other events is not, if there are none.
     const isLasting = (name: string) => name !== ODD_TIME || this.#hasRightTimes(now);
     const lasting = [...this.#faults].filter(([name]) => this.#faulty(name, now) > 0 && isLasting(name));
     return {
-      court: this.court.name,
+      court: this.courtId,
       name: this.name,
       client: this.client?.address ?? '',
       isExpected: this.client?.isExpected ?? false,
       firstDay: this.firstDay,
       lastDay: this.lastDay,
-      lastMs: this.hasEvents ? Math.round(this.lastAt + epochMs) : null,
-      faults: lasting.map(([name, { events, at }]) => [name, events, Math.round(at + epochMs)]),
+      lastMs: this.hasEvents ? Math.round(this.lastAt + setMs) : null,
+      faults: lasting.map(([name, { events, at }]) => [name, events, Math.round(at + setMs)]),
     };
   }
 
@@ -148,16 +138,27 @@ export class Source implements Rhythm {
   seen(now: number, day: number): void {
     this.seenAt = now;
     this.lastDay = day;
-    this.isChanged = true;
   }
 
-  #heard(client: Client, now: number, day: number): void {
+  /** Counts an event of an accepted request. */
+  add({ eotNs, odd }: CourtEvent, receivedMs: number, now: number): void {
+    this.#count(now, EVENTS, 1);
+    for (const field of odd ?? []) this.#wrong(field, now);
+    const lateMs = receivedMs - Number(eotNs) / 1e6;
+    if (Math.abs(lateMs) > DAY_MS) this.#wrong(ODD_TIME, now);
+    else this.#rightTimeAt = now;
+    this.lateness.add(lateMs);
+  }
+
+  /** Call it for every accepted request, once its events have been added. */
+  arrived(client: Client, now: number, day: number): void {
     this.client = client;
     this.seen(now, day);
+    this.lateness.requestEnded(now);
     if (this.moments === 0) this.firstAt = this.runningSince = now;
     else if (now - this.lastAt > SHORT_PAUSE_MS) this.#pauseEnded(now);
     this.moments++;
-    if (now > this.lastAt) this.lastAt = now;
+    this.lastAt = now;
   }
 
   /** A pause of the whole court says nothing about this source; for a source that is alone, its own pauses are all there is to go by. */
@@ -165,7 +166,7 @@ export class Source implements Rhythm {
     const pauseMs = now - this.lastAt;
     if (pauseMs > patienceMs(this)) this.runningSince = now;
     let ownMs: number | undefined;
-    for (const other of this.court.sources.values()) {
+    for (const other of this.#court.values()) {
       if (other === this || other.moments === 0 || now - other.lastAt > DAY_MS) continue;
       ownMs = Math.max(ownMs ?? 0, playedWithoutMs(this, other));
     }
@@ -182,37 +183,7 @@ export class Source implements Rhythm {
     this.usualPauseMs = longest[USUAL_TIMES - 1] ?? 0;
   }
 
-  /** Counts the events of one request from `begin` up to `end`, which are of this source. The lateness of some is sampled. */
-  stored(
-    client: Client,
-    events: readonly CourtEvent[],
-    begin: number,
-    end: number,
-    receivedMs: number,
-    now: number,
-    day: number,
-  ): void {
-    if (this.lastAt !== now || this.moments === 0) this.#heard(client, now, day);
-    this.#count(now, EVENTS, end - begin);
-    const stride = Math.ceil((end - begin) / SAMPLES_PER_REQUEST);
-    const { liveUpToMs } = this.lateness;
-    let leastMs = Number.POSITIVE_INFINITY;
-    let live = 0;
-    for (let i = begin; i < end; i++) {
-      const { eotNs, odd } = events[i]!;
-      for (const field of odd ?? []) this.#wrong(field, now);
-      const lateMs = receivedMs - Number(eotNs) / 1e6;
-      const isOdd = Math.abs(lateMs) > DAY_MS;
-      if (isOdd) this.#wrong(ODD_TIME, now);
-      else this.#rightTimeAt = now;
-      if (lateMs < leastMs) leastMs = lateMs;
-      if (lateMs <= liveUpToMs) live++;
-      if ((i - begin) % stride === 0 && !isOdd) this.lateness.add(lateMs);
-    }
-    this.lateness.noteLeast(now, leastMs, live);
-  }
-
-  /** Of those that were counted as stored, this one was there already: it shows that the source sends, but is counted separately. */
+  /** One of the events that were added was there already: it shows that the source sends, but is counted separately. */
   repeated(now: number): void {
     this.#count(now, EVENTS, -1);
     this.#day.add(now, DUPLICATES, 1);
@@ -244,7 +215,7 @@ export class Source implements Rhythm {
 
   /** @param days on how many days any source sent. */
   #state(now: number, days: number): SourceState {
-    const others = [...this.court.sources.values()].filter((other) => other !== this);
+    const others = [...this.#court.values()].filter((other) => other !== this);
     const isMissing = this.client?.isMissing(now) ?? false;
     const isIdle = this.client?.isIdle(now) ?? false;
     return sourceState(this, others, { isMissing, isIdle, isOverdue: this.#isOverdue(days) }, now);
@@ -256,17 +227,17 @@ export class Source implements Rhythm {
     return days - this.lastDay > OVERDUE_DAYS;
   }
 
-  /** @param refused its rejected requests in the last day. */
-  report(now: number, nowMs: number, days: number, refused: number): SourceReport {
+  /** @param setMs as in `restore`. @param refused its rejected requests in the last day. */
+  report(now: number, setMs: number, days: number, refused: number): SourceReport {
     const known = (count: number) => (this.moments > 0 ? count : null);
     const conflicts = this.#day.sum(now, CONFLICTS);
     return {
       source: this.name,
-      court_id: this.court.name,
+      court_id: this.courtId,
       client: this.client?.address ?? null,
       state: this.#state(now, days),
       // By the current clock: it may have been set since.
-      last_received_at: this.hasEvents ? new Date(nowMs - (now - this.lastAt)).toISOString() : null,
+      last_received_at: this.hasEvents ? isoTime(this.lastAt + setMs) : null,
       events_last_minute: known(this.#minute.sum(now, 0)),
       events_last_day: known(this.#day.sum(now, EVENTS)),
       clock_offset_s: seconds(this.lateness.clockOffsetMs(now)),

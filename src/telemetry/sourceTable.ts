@@ -6,14 +6,12 @@ import type { SourceChanges, StoredSources } from '../store/storedSources.ts';
 import type { Copies } from '../store/write/appender.ts';
 import { Client } from './client.ts';
 import type { RefusalReport, Refused } from './refusals.ts';
-import { Court, Source, type SourceReport } from './source.ts';
+import { Source, type SourceReport } from './source.ts';
 
 /** Days on which other sources sent, after which a source is forgotten; and the milliseconds if the table is full. */
 const FORGOTTEN = { days: 30, ifFullMs: 3_600_000 } as const;
 /** How long a client is remembered. */
 const CLIENT_MS = 30 * DAY_MS;
-/** How often the table is searched for sources to forget. */
-const SWEEP_MS = { usually: 3_600_000, ifFull: 1_000 } as const;
 
 /** How long a venue may be quiet after several courts stopped at once: within so long of each other, after an hour of play. */
 const QUIET = { ms: 300_000, togetherMs: 10_000, playMs: 3_600_000 } as const;
@@ -26,33 +24,30 @@ export interface QuietVenue {
 }
 
 /**
- * What the daemon has seen of each source, and in part what the daemons before it have. Every stored event is counted here, without
- * any allocation.
+ * What the daemon has seen of each source, and in part what the daemons before it have. `now` is in milliseconds of a clock that
+ * never jumps, and `nowMs` is the same moment by the clock of the box.
  */
 export class SourceTable {
-  readonly #courts = new Map<string, Court>();
+  readonly #courts = new Map<string, Map<string, Source>>();
   /** With a valid token, by address; more than SOURCES_KNOWN are not remembered beyond their request. */
   readonly #clients = new Map<string, Client>();
   #count = 0;
-  #sweepAt: number;
   /** The source of the previous event: mostly that of the next one, too. */
   #last: Source | undefined;
+  /** What the database has of each source, as JSON. */
+  readonly #kept = new WeakMap<Source, string>();
   #gone: SourceChanges['gone'][number][] = [];
-  /** On how many days any source sent, and which of the wall clock's days is the last one. */
+  /** On how many days any source sent, and which of the box's days is the last one. */
   #days: number;
   #day: number | undefined;
 
-  /**
-   * @param before as it was stored. An expected client has its full time from `now` on, since requests to a stopped daemon are not counted.
-   * @param now of the monotonic clock. @param nowMs the same moment by the wall clock.
-   */
+  /** @param before as it was stored. An expected client has its full time from `now` on: nobody counted its requests meanwhile. */
   constructor({ days, sources }: StoredSources = { days: 0, sources: [] }, now = 0, nowMs = 0) {
-    this.#sweepAt = now + SWEEP_MS.usually;
     this.#days = days;
     for (const stored of sources) {
       const client = this.#clientAt(stored.client, now);
       if (stored.isExpected) client.isExpected = true;
-      this.#make(stored.name, stored.court, now)?.restore(stored, client, nowMs - now);
+      this.#of(stored.name, stored.court, now)?.restore(stored, client, nowMs - now);
       if (stored.lastMs !== null) this.#day = Math.max(this.#day ?? 0, dayOf(stored.lastMs));
     }
   }
@@ -60,34 +55,22 @@ export class SourceTable {
   /**
    * Counts the events of an accepted request, duplicates included. Without any, it is a sign of life of its client.
    * @param receivedMs by the box's clock.
-   * @param now of the monotonic clock, in milliseconds, as everywhere here.
    */
   stored(address: string, events: readonly CourtEvent[], receivedMs: number, now: number): void {
-    if (now >= this.#sweepAt) this.#sweep(now);
     const client = this.#clientAt(address, now);
-    if (client.accepted(events.length === 0, now)) {
-      for (const source of this.#all()) source.isChanged ||= source.client === client;
-    }
+    client.accepted(events.length === 0, now);
     if (events.length > 0 && dayOf(receivedMs) !== this.#day) {
       this.#day = dayOf(receivedMs);
       this.#days++;
     }
-    let begin = 0;
-    for (let end = 1; end <= events.length; end++) {
-      const first = events[begin]!;
-      const next = events[end];
-      if (next !== undefined && next.source === first.source && next.courtId === first.courtId) continue;
-      this.#of(first.source, first.courtId, now)?.stored(
-        client,
-        events,
-        begin,
-        end,
-        receivedMs,
-        now,
-        this.#days,
-      );
-      begin = end;
+    const senders = new Set<Source>();
+    for (const event of events) {
+      const source = this.#of(event.source, event.courtId, now);
+      if (source === undefined) continue;
+      source.add(event, receivedMs, now);
+      senders.add(source);
     }
+    for (const source of senders) source.arrived(client, now, this.#days);
   }
 
   /** Corrects the counts for duplicates. */
@@ -98,7 +81,6 @@ export class SourceTable {
 
   /** A rejected client is alive, and a rejected camera is known. */
   refused({ client: address, camera }: Refused, now: number): void {
-    if (now >= this.#sweepAt) this.#sweep(now);
     const known = this.#clients.get(address);
     if (known !== undefined) known.heardAt = now;
     const { source: name, court_id } = camera;
@@ -113,30 +95,27 @@ export class SourceTable {
     for (const source of this.#all()) source.lateness.forget();
   }
 
-  /** @returns when this address last got a 202, by the monotonic clock. */
+  /** @returns when this address last got a 202. */
   acceptedAt(address: string): number {
     return this.#clients.get(address)?.acceptedAt ?? Number.NEGATIVE_INFINITY;
   }
 
   /**
    * Requests that were refused before their events were read count for the source of their client, if it has only one.
-   * @param nowMs by the box's clock.
    * @param refusals of the last day.
    * @returns every source, by court and name.
    */
   report(now: number, nowMs: number, refusals: readonly RefusalReport[]): SourceReport[] {
-    const sorted = [...this.#all()].sort(
-      (a, b) => byName(a.court.name, b.court.name) || byName(a.name, b.name),
-    );
+    const sorted = this.#all().sort((a, b) => byName(a.courtId, b.courtId) || byName(a.name, b.name));
     const ofClient = Map.groupBy(sorted, ({ client }) => client?.address);
     const refused = new Map<Source, number>();
     for (const { client, source, court_id, requests } of refusals) {
       const [only, other] = ofClient.get(client) ?? [];
       const nameless = other === undefined ? only : undefined;
-      const found = source === null ? nameless : this.#courts.get(court_id ?? '')?.sources.get(source);
+      const found = source === null ? nameless : this.#courts.get(court_id ?? '')?.get(source);
       if (found !== undefined) refused.set(found, (refused.get(found) ?? 0) + requests);
     }
-    return sorted.map((source) => source.report(now, nowMs, this.#days, refused.get(source) ?? 0));
+    return sorted.map((source) => source.report(now, nowMs - now, this.#days, refused.get(source) ?? 0));
   }
 
   /**
@@ -145,28 +124,46 @@ export class SourceTable {
    */
   quiet(now: number): QuietVenue | undefined {
     for (const { heardAt } of this.#clients.values()) if (now - heardAt <= QUIET.ms) return undefined;
-    const ends = [...this.#courts.values()].map(({ sources }) => lastOf(sources.values()));
-    const end = Math.max(...ends);
-    const played = ends.filter((at) => end - at <= QUIET.playMs);
-    if (played.length < 2 || played.some((at) => end - at > QUIET.togetherMs)) return undefined;
-    const sent = [...this.#all()].filter(
-      ({ moments, lastAt }) => moments > 0 && end - lastAt <= QUIET.playMs,
-    );
-    return { for_s: Math.round((now - end) / 1_000), sources: sent.length };
+    const sent = this.#all().filter(({ moments }) => moments > 0);
+    const end = Math.max(...sent.map(({ lastAt }) => lastAt));
+    const playing = sent.filter(({ lastAt }) => end - lastAt <= QUIET.playMs);
+    const courts = [...Map.groupBy(playing, ({ courtId }) => courtId).values()];
+    const ends = courts.map((sources) => Math.max(...sources.map(({ lastAt }) => lastAt)));
+    if (ends.length < 2 || ends.some((at) => end - at > QUIET.togetherMs)) return undefined;
+    return { for_s: Math.round((now - end) / 1_000), sources: playing.length };
   }
 
   /**
-   * Call it once a minute: gives what has changed to `write`.
+   * Call it once a minute: forgets what is old, and gives what has changed to `write`.
    * @param write returns whether it is on disk: else it is tried again the next time.
-   * @param nowMs the same moment as `now`, by the wall clock.
    */
   keep(now: number, nowMs: number, write: (changes: SourceChanges) => boolean): void {
-    const changed = [...this.#all()].filter(({ hasEvents, isChanged }) => hasEvents && isChanged);
+    this.#forget(now);
+    const changed = this.#all()
+      .filter(({ hasEvents }) => hasEvents)
+      .map((source) => ({ source, stored: source.toStore(now, nowMs - now) }))
+      .filter(({ source, stored }) => JSON.stringify(stored) !== this.#kept.get(source));
     if (changed.length + this.#gone.length === 0) return;
-    const sources = changed.map((source) => source.toStore(now, nowMs - now));
+    const sources = changed.map(({ stored }) => stored);
     if (!write({ days: this.#days, sources, gone: this.#gone })) return;
-    for (const source of changed) source.isChanged = false;
+    for (const { source, stored } of changed) this.#kept.set(source, JSON.stringify(stored));
     this.#gone = [];
+  }
+
+  #forget(now: number): void {
+    const isFull = this.#count >= SOURCES_KNOWN;
+    for (const { name, courtId: court, seenAt, lastDay, client } of this.#all()) {
+      const isOld = this.#days - lastDay > FORGOTTEN.days;
+      const isUnheard = now - Math.max(seenAt, client?.beatAt ?? 0) > FORGOTTEN.ifFullMs;
+      if (!isOld && !(isFull && isUnheard)) continue;
+      this.#courts.get(court)?.delete(name);
+      this.#gone.push({ court, name });
+      this.#count--;
+    }
+    for (const { address, heardAt } of this.#clients.values())
+      if (now - heardAt > CLIENT_MS) this.#clients.delete(address);
+    for (const [court, sources] of this.#courts) if (sources.size === 0) this.#courts.delete(court);
+    this.#last = undefined;
   }
 
   #clientAt(address: string, now: number): Client {
@@ -175,53 +172,24 @@ export class SourceTable {
     return client;
   }
 
-  *#all(): Generator<Source> {
-    for (const court of this.#courts.values()) yield* court.sources.values();
+  #all(): Source[] {
+    return [...this.#courts.values()].flatMap((sources) => [...sources.values()]);
   }
 
-  /** @returns undefined if there is no room for another one. */
-  #of(name: string, courtName: string, now: number): Source | undefined {
-    const last = this.#last;
-    if (last !== undefined && last.name === name && last.court.name === courtName) return last;
-    const source = this.#courts.get(courtName)?.sources.get(name) ?? this.#make(name, courtName, now);
-    if (source !== undefined) this.#last = source;
-    return source;
-  }
-
-  #make(name: string, courtName: string, now: number): Source | undefined {
-    if (this.#count >= SOURCES_KNOWN) return undefined;
-    const court = this.#courts.get(courtName) ?? new Court(courtName);
-    this.#courts.set(courtName, court);
-    const source = new Source(name, court, now, this.#days);
-    court.sources.set(name, source);
-    this.#count++;
-    if (this.#count >= SOURCES_KNOWN) this.#sweepAt = now;
-    return source;
-  }
-
-  #sweep(now: number): void {
-    const isFull = this.#count >= SOURCES_KNOWN;
-    for (const { name, court, seenAt, lastDay, client } of this.#all()) {
-      const isOld = this.#days - lastDay > FORGOTTEN.days;
-      const isUnheard = now - Math.max(seenAt, client?.beatAt ?? 0) > FORGOTTEN.ifFullMs;
-      if (!isOld && !(isFull && isUnheard)) continue;
-      court.sources.delete(name);
-      this.#gone.push({ court: court.name, name });
-      if (court.sources.size === 0) this.#courts.delete(court.name);
-      this.#count--;
+  /** @returns a source, which is new if there was none; undefined if there is no room for another one. */
+  #of(name: string, courtId: string, now: number): Source | undefined {
+    if (this.#last?.name === name && this.#last.courtId === courtId) return this.#last;
+    const court = this.#courts.get(courtId) ?? new Map<string, Source>();
+    let source = court.get(name);
+    if (source === undefined) {
+      if (this.#count >= SOURCES_KNOWN) return undefined;
+      source = new Source(name, courtId, court, now, this.#days);
+      this.#courts.set(courtId, court.set(name, source));
+      this.#count++;
     }
-    for (const { address, heardAt } of this.#clients.values())
-      if (now - heardAt > CLIENT_MS) this.#clients.delete(address);
-    this.#last = undefined;
-    this.#sweepAt = now + (this.#count >= SOURCES_KNOWN ? SWEEP_MS.ifFull : SWEEP_MS.usually);
+    this.#last = source;
+    return source;
   }
-}
-
-/** @returns when the last event of any came, since the daemon started. */
-function lastOf(sources: Iterable<Source>): number {
-  let last = Number.NEGATIVE_INFINITY;
-  for (const { moments, lastAt } of sources) if (moments > 0 && lastAt > last) last = lastAt;
-  return last;
 }
 
 /** @param ms milliseconds since 1970-01-01T00:00:00Z. @returns the number of the day in UTC. */

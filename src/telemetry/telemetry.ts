@@ -1,4 +1,3 @@
-import { DAY_MS } from '../base/units.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { RefusedRequest } from '../store/refused/refusedFile.ts';
 import type { SourceChanges, StoredSources } from '../store/storedSources.ts';
@@ -11,9 +10,6 @@ import { Totals } from './totals.ts';
 
 /** Milliseconds by which the wall clock may drift from the monotonic one between two requests; above it, it has been set. */
 const CLOCK_SET_MS = 1_000;
-
-/** For how long earlier daemons' counts count. */
-const RESTORED_MS = DAY_MS;
 
 /** Counters of stored requests: for the last hour and day only events. */
 const [EVENTS, REQUESTS] = [0, 1] as const;
@@ -60,25 +56,23 @@ export class Telemetry {
   readonly #hour = new SlidingCounts(1, 60, 60_000);
   readonly #day = new SlidingCounts(1, 48, 1_800_000);
   readonly #clock: Clock;
-  /** Added to the monotonic clock: what earlier daemons saw within a day has a time above zero, too. */
-  readonly #offsetMs: number;
-  /** What the wall clock would say at the monotonic clock's zero. */
-  #epochMs: number;
+  /** Added to the monotonic clock: both clocks then were alike at the start. */
+  readonly #beginMs: number;
+  /** By how much the wall clock has been set since. */
+  #setMs = 0;
 
   /** @param rejections @param sources as they were stored. @param clock another one only in tests. */
   constructor(rejections: readonly RefusedRequest[] = [], sources = NOTHING, clock = CLOCK) {
     const { monotonic, wall } = clock();
     this.#clock = clock;
-    this.#offsetMs = RESTORED_MS - monotonic;
-    this.#epochMs = wall - monotonic;
-    this.refusals = new Refusals(rejections, wall, RESTORED_MS);
-    this.#sources = new SourceTable(sources, RESTORED_MS, wall);
+    this.#beginMs = wall - monotonic;
+    this.refusals = new Refusals(rejections, wall, wall);
+    this.#sources = new SourceTable(sources, wall, wall);
   }
 
   /** Call it after the commit. @param received when the events were given to the store. */
   stored(client: string, events: readonly CourtEvent[], counts: Counts, received: Moment): void {
-    const at = received.monotonic + this.#offsetMs;
-    this.#watchClock(received);
+    const { at } = this.#read(received);
     this.#minute.add(at, REQUESTS, 1);
     this.#minute.add(at, EVENTS, counts.accepted);
     this.#hour.add(at, EVENTS, counts.accepted);
@@ -96,20 +90,21 @@ export class Telemetry {
 
   /** Of what was rejected before, only these are there now. */
   rejectionsAre(rejections: readonly RefusedRequest[]): void {
-    const { at, wall } = this.#now();
+    const { at, wall } = this.#read();
     this.refusals.reset(rejections, wall, at);
   }
 
   /** @returns when that was, by the box's clock. */
   refused(request: Refused): number {
-    const { at, wall } = this.#now();
+    const now = this.#clock();
+    const { at } = this.#read(now);
     this.refusals.add(request, at);
     this.#sources.refused(request, at);
-    return wall;
+    return now.wall;
   }
 
   report(): TelemetryReport {
-    const { at, wall } = this.#now();
+    const { at, wall } = this.#read();
     const refusals = this.refusals.report(at, wall, (client) => this.#sources.acceptedAt(client));
     const refused = this.refusals.lastMinute(at);
     return {
@@ -128,20 +123,17 @@ export class Telemetry {
 
   /** Call it once a minute, and at the end. @param write returns whether the changes are on disk. */
   keepSources(write: (changes: SourceChanges) => boolean): void {
-    const { at, wall } = this.#now();
+    const { at, wall } = this.#read();
     this.#sources.keep(at, wall, write);
   }
 
-  #now(): { readonly at: number; readonly wall: number } {
-    const now = this.#clock();
-    this.#watchClock(now);
-    return { at: now.monotonic + this.#offsetMs, wall: now.wall };
-  }
-
-  #watchClock({ monotonic, wall }: Moment): void {
-    const epochMs = wall - monotonic;
-    if (Math.abs(epochMs - this.#epochMs) <= CLOCK_SET_MS) return;
-    this.#epochMs = epochMs;
-    this.#sources.clockWasSet();
+  /** @returns a moment of the clock that never jumps, and the same of the clock of the box. */
+  #read({ monotonic, wall } = this.#clock()): { readonly at: number; readonly wall: number } {
+    const at = monotonic + this.#beginMs;
+    if (Math.abs(wall - at - this.#setMs) > CLOCK_SET_MS) {
+      this.#setMs = wall - at;
+      this.#sources.clockWasSet();
+    }
+    return { at, wall: at + this.#setMs };
   }
 }

@@ -309,6 +309,7 @@ t.test('a thousand sources are remembered; the one that was silent longest makes
   for (let i = 0; i < 1_100; i++) table.stored('c', [sent(`source-${i}`)], WALL, i * S);
   t.equal(table.report(1_100 * S, WALL, []).length, 1_000);
   table.stored('c', [sent('source-7')], WALL, 3_700 * S);
+  table.keep(3_701 * S, WALL, () => true);
   table.stored('c', [sent('late')], WALL, 3_702 * S);
   const names = table.report(3_702 * S, WALL, []).map(({ source }) => source);
   t.ok(names.includes('late') && names.includes('source-7') && !names.includes('source-8'));
@@ -316,6 +317,7 @@ t.test('a thousand sources are remembered; the one that was silent longest makes
   other.stored('c', [sent('a')], WALL, S);
   const days = Array.from({ length: 32 }, (_, i) => (i + 1) * DAY);
   for (const now of days) other.stored('c', [sent('b')], WALL + now, now);
+  other.keep(33 * DAY, WALL + 33 * DAY, () => true);
   const sources = () => other.report(33 * DAY, WALL, []).map(({ source }) => source);
   t.strictSame(sources(), ['b'], 'after a month on which others were heard');
   t.end();
