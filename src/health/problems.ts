@@ -59,12 +59,6 @@ export const BOX_PROBLEMS = {
     `The daemon holds ${directory} but does not answer: it is starting, or its disk is stalled.`,
     'Wait 30 s and run "courtd status" again. If it still hangs, look for disk errors with "dmesg", then run "sudo systemctl restart courtd".',
   ]),
-  no_status: fail((file: string, ageS: number | undefined) => [
-    ageS === undefined
-      ? `The daemon does not run: ${file} is missing.`
-      : `The daemon has not written ${file} for ${span(ageS)}.`,
-    'Run "sudo courtd status" on the box to see what is wrong, and "sudo systemctl restart courtd" to restart the daemon.',
-  ]),
   damage: fail(() => [
     'Part of the database is damaged. Requests that need that part are answered with 503.',
     'Check the disk with "dmesg", and run "sudo courtd check --full" to see what is damaged. Then stop courtd and restore a backup: "sudo courtd restore FILE --salvage".',
