@@ -3,13 +3,12 @@ import Database from 'better-sqlite3';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { Problem } from '../../src/protocol/errors.ts';
-import type { CourtEvent } from '../../src/protocol/event.ts';
+import type { Arrival, CourtEvent } from '../../src/protocol/event.ts';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
-import { checksumOf, nsOf, originChecksum } from '../../src/store/db/checksum.ts';
+import { checksumOf, type EotHalves, nsOf, originChecksum } from '../../src/store/db/checksum.ts';
 import { keyHash } from '../../src/store/db/keyHash.ts';
 import { openDatabase } from '../../src/store/db/openDatabase.ts';
 import { sessionCounter } from '../../src/store/db/sessionCounter.ts';
-import { type EventRow, SELECT_EVENT } from '../../src/store/keep/eraseEvents.ts';
 import type { PruneSelection } from '../../src/store/keep/expiredEvents.ts';
 import { type Pruned, pruneEvents } from '../../src/store/keep/prune.ts';
 import type { StepProgress, StepWriter } from '../../src/store/keep/steps.ts';
@@ -130,11 +129,15 @@ export function* stepsOf(steps: Iterable<(() => void) | undefined>): Generator<(
 
 /** Makes the checksums right of events `e` that a test has changed. @param where in SQL; absent: all. */
 export function reseal(db: Database.Database, where = 'true'): void {
-  const rows = db.prepare<[], EventRow>(`${SELECT_EVENT} WHERE ${where}`).all();
+  type Row = Arrival & EotHalves;
+  const rows = db.prepare<[], Row>(`
+    SELECT e.seq, s.name AS sessionId, e.event_id AS eventId, e.revision, e.eot, e.eot_ns >> 32 AS eotHigh,
+           e.eot_ns & 4294967295 AS eotLow, o.type, o.court AS courtId, o.venue AS venueId, e.confidence, o.source,
+           o.schema_version AS schemaVersion, e.received_ms AS receivedMs, e.payload, e.extra, e.erased
+      FROM event e JOIN session s ON s.id = e.session JOIN origin o ON o.id = e.origin WHERE ${where}`);
   const set = db.prepare('UPDATE event SET checksum = ? WHERE seq = ?');
-  for (const row of rows) {
-    const names = { ...row, type: row.type!, erased: row.erased === 1 };
-    const sum = checksumOf({ ...names, eotNs: nsOf(row.eotHigh, row.eotLow) }, row, originChecksum(names));
+  for (const row of rows.all()) {
+    const sum = checksumOf({ ...row, eotNs: nsOf(row.eotHigh, row.eotLow) }, row, originChecksum(row));
     set.run(sum, row.seq);
   }
 }

@@ -44,7 +44,7 @@ export async function erasePlayer(
 ): Promise<Erased> {
   const { db, writer, on } = context;
   const steps = new Steps(context);
-  const tally = { emptied: 0, renamed: 0, sessions: new Set<number>(), conflictCopies: 0 };
+  const tally = { emptied: 0, renamed: 0, sessions: new Set<string>(), conflictCopies: 0 };
   // Freed pages, too.
   db.pragma('secure_delete = ON');
   try {
@@ -73,7 +73,7 @@ export async function applyLedger(db: Database): Promise<number> {
   const ledger = readErasures(db).filter(({ finishedMs }) => finishedMs === null);
   if (ledger.length === 0) return 0;
   const redactor = new Redactor(ledger);
-  const tally = { emptied: 0, renamed: 0, sessions: new Set<number>(), conflictCopies: 0 };
+  const tally = { emptied: 0, renamed: 0, sessions: new Set<string>(), conflictCopies: 0 };
   const finish = () =>
     addErasures(
       db,

@@ -1,7 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import type { Arrival, CourtEvent } from '../../protocol/event.ts';
+import type { CourtEvent } from '../../protocol/event.ts';
 import { NOTHING } from '../../protocol/playerRedaction.ts';
-import { checksumOf, type EotHalves, isIntact, nsOf, originChecksum } from '../db/checksum.ts';
+import { checksumOf, nsOf, originChecksum } from '../db/checksum.ts';
+import { ArrivalDecoder, type ArrivalRow } from '../read/arrivalRow.ts';
+import { Damage } from '../read/damage.ts';
 import type { Redactor } from '../write/redactor.ts';
 import type { Step } from './steps.ts';
 
@@ -9,37 +11,12 @@ import type { Step } from './steps.ts';
 const LOOKS_PER_ROW = 10;
 
 /** What was taken out of the events. */
-export interface ErasedEvents {
+interface ErasedEvents {
   /** Of which nothing is left but that they were there. */
   emptied: number;
   /** In which a player has another name. */
   renamed: number;
-  readonly sessions: Set<number>;
-}
-
-/** Of an event: its names are null if they are missing. */
-export type EventRow = Omit<Arrival, 'type' | 'erased'> &
-  EotHalves & {
-    readonly session: number;
-    readonly type: Arrival['type'] | null;
-    readonly checksum: number;
-    readonly erased: 1 | null;
-  };
-
-/**
- * Selects EventRows; append a WHERE clause, with `+?` for a parameter: SQLite plans a join again for each value that is bound to a bare
- * one, since the value may change the plan (its option STAT4). That takes five times as long as the row itself.
- */
-export const SELECT_EVENT = `
-  SELECT e.session, e.seq, s.name AS sessionId, e.event_id AS eventId, e.revision, e.eot, e.eot_ns >> 32 AS eotHigh,
-         e.eot_ns & 4294967295 AS eotLow, o.type, o.court AS courtId, o.venue AS venueId, e.confidence, o.source,
-         o.schema_version AS schemaVersion, e.received_ms AS receivedMs, e.checksum, e.payload, e.extra, e.erased
-    FROM event e LEFT JOIN session s ON s.id = e.session LEFT JOIN origin o ON o.id = e.origin`;
-
-/** @returns what finds the row of an event. */
-export function rowOf(db: Database): (seq: number) => EventRow | undefined {
-  const row = db.prepare<[number], EventRow>(`${SELECT_EVENT} WHERE e.seq = +?`);
-  return (seq) => row.get(seq);
+  readonly sessions: Set<string>;
 }
 
 /**
@@ -55,22 +32,22 @@ export function* erasedEvents(
   tally: ErasedEvents,
   on: (looked: number) => void,
 ): Generator<Step> {
-  const row = rowOf(db);
+  const decoder = new ArrivalDecoder(db);
   const update = db.prepare(
     'UPDATE event SET payload = ?, extra = ?, checksum = ?, erased = 1 WHERE seq = ?',
   );
   let done = 0;
   for (const { seqs, looked } of candidates(db, player, rows)) {
-    let changed: { readonly session: number; readonly isEmpty: boolean }[] = [];
+    let changed: { readonly session: string; readonly isEmpty: boolean }[] = [];
     yield seqs.length === 0
       ? undefined
       : () => {
           changed = seqs.flatMap((seq) => {
-            const found = row(seq);
-            const left = found && withoutPlayers(found, redactor);
+            const row = decoder.row(seq);
+            const left = row && withoutPlayers(row, decoder, redactor);
             if (left === undefined) return [];
             update.run(left.payload, left.extra, left.checksum, seq);
-            return [{ session: found!.session, isEmpty: isEmpty(left) }];
+            return [{ session: row![1] ?? '', isEmpty: isEmpty(left) }];
           });
         };
     for (const { session, isEmpty } of changed) {
@@ -83,23 +60,18 @@ export function* erasedEvents(
   }
 }
 
-/** @returns the event of a row without the players of a redactor; undefined if it names none. */
-export function withoutPlayers(row: EventRow, redactor: Redactor) {
-  const { type, sessionId, eotHigh, eotLow, erased, session: _session, ...rest } = row;
-  const event = {
-    ...rest,
-    eotNs: nsOf(eotHigh, eotLow),
-    sessionId: sessionId ?? '',
-    type: type ?? 'PLAYER_POSITION',
-    ...(erased === 1 && { erased: true }),
-  };
-  const names = originChecksum(event);
-  const isSound = type !== null && isIntact({ ...event, eotHigh, eotLow }, names, row.checksum);
-  const redacted = redactor.redact(event);
-  if (redacted === event) return undefined;
-  const left = isSound ? redacted : { ...redacted, ...NOTHING };
-  // A damaged event stays one that is damaged.
-  const checksum = isSound ? checksumOf(left, event, names) : row.checksum;
+/**
+ * @param row of a damaged event: it loses all if it may name one of them, and stays damaged.
+ * @returns what is left of the event of a row without the players of a redactor; undefined if it names none.
+ */
+export function withoutPlayers(row: ArrivalRow, decoder: ArrivalDecoder, redactor: Redactor) {
+  const found = decoder.event(row, new Damage());
+  if (found === undefined)
+    return redactor.names(`${row[11]} ${row[12]}`) ? { ...NOTHING, checksum: row[10] } : undefined;
+  const event = { ...found, eotNs: nsOf(found.eotHigh, found.eotLow) };
+  const left = redactor.redact(event);
+  if (left === event) return undefined;
+  const checksum = checksumOf(left, left, originChecksum(left));
   return { payload: left.payload, extra: left.extra, checksum };
 }
 

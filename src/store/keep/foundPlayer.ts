@@ -1,10 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { hasWord, naming, replacePlayers } from '../../protocol/playerRedaction.ts';
+import { ArrivalDecoder } from '../read/arrivalRow.ts';
 import { ErasedPlayers, erasureOf, FOREVER_NS, readErasures } from '../write/ledger.ts';
 import { Redactor } from '../write/redactor.ts';
 import { copiesNaming, type Erased } from './erase.ts';
-import { candidates, isEmpty, rowOf, withoutPlayers } from './eraseEvents.ts';
+import { candidates, isEmpty, withoutPlayers } from './eraseEvents.ts';
 
 /** What an erasure of a player would change. */
 export interface FoundPlayer extends Erased {
@@ -28,20 +29,21 @@ export async function findPlayer(
   on: (looked: number) => void,
 ): Promise<FoundPlayer> {
   const redactor = new Redactor([erasureOf(db, player, beforeNs ?? FOREVER_NS, 0)]);
-  const row = rowOf(db);
+  const decoder = new ArrivalDecoder(db);
   const rest = (text: string) => replacePlayers(text, (value) => (value === player ? '' : undefined));
   const count = { emptied: 0, renamed: 0, mentioned: 0 };
-  const sessions = new Set<number>();
+  const sessions = new Set<string>();
   let done = 0;
   for (const { seqs, looked } of candidates(db, player, ROWS)) {
     for (const seq of seqs) {
-      const found = row(seq);
-      if (found === undefined) continue;
-      const left = withoutPlayers(found, redactor);
-      const { eventId, payload, extra } = { ...found, ...left };
+      const row = decoder.row(seq);
+      if (row === undefined) continue;
+      const left = withoutPlayers(row, decoder, redactor);
+      const [, session, eventId] = row;
+      const { payload, extra } = left ?? { payload: row[11], extra: row[12] };
       if (hasWord(`${eventId} ${rest(payload)} ${rest(extra ?? '')}`, player)) count.mentioned++;
       if (left === undefined) continue;
-      sessions.add(found.session);
+      sessions.add(session ?? '');
       count[isEmpty(left) ? 'emptied' : 'renamed']++;
     }
     done += looked;

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { BATCH_EVENTS, COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { nsOf } from '../db/checksum.ts';
 import { type Epoch, readEpochs, sharedUpTo } from '../db/epochs.ts';
-import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow, type DecodedEvent } from '../read/arrivalRow.ts';
+import { ArrivalDecoder, type DecodedEvent } from '../read/arrivalRow.ts';
 import { Damage } from '../read/damage.ts';
 import { Appender } from '../write/appender.ts';
 
@@ -54,14 +54,10 @@ class Source {
   /** @yields what can be read of the events that are not in the backup, in the order of arrival. */
   *events(): Generator<DecodedEvent> {
     const decoder = new ArrivalDecoder(this.#db);
-    const row = this.#db.prepare<[number], ArrivalRow>(
-      `SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE e.seq = ?`,
-    );
-    row.raw();
     this.#lastRead = this.#after;
     for (let seq = this.#after + 1; seq <= this.#lastSeq; seq++) {
       const read = ifReadable(() => {
-        const found = row.get(seq);
+        const found = decoder.row(seq);
         return { isThere: found !== undefined, event: found && decoder.event(found, new Damage()) };
       });
       if (read?.event === undefined) {

@@ -131,18 +131,16 @@ export class ArrivalReader {
       return { events: [], damage, upTo: beyond(after, state), isLast: true, ...state };
     const newest = this.#newest.get() ?? first;
     const bounds = { after: first - 1, upTo: Math.min(first - 1 + ARRIVALS_SCAN_ROWS, newest), limit };
-    const rows = this.#rows.all(bounds);
     const events: DecodedEvent[] = [];
-    let [bytes, seen] = [0, rows.length < limit ? bounds.upTo : rows.at(-1)![0]];
-    for (const [at, row] of rows.entries()) {
+    let [bytes, rows, seen] = [0, 0, bounds.upTo];
+    for (const row of this.#rows.iterate(bounds)) {
       const event = this.#decoder.event(row, damage);
-      if (event === undefined) continue;
-      if (this.#passes(event)) events.push(event);
-      bytes += event.payload.length + (event.extra?.length ?? 0);
-      if (bytes > READ_CHUNK_BYTES && at < rows.length - 1) {
-        seen = row[0];
-        break;
-      }
+      if (event !== undefined && this.#passes(event)) events.push(event);
+      bytes += row[11].length + (row[12]?.length ?? 0);
+      rows++;
+      if (rows < limit && bytes <= READ_CHUNK_BYTES) continue;
+      seen = row[0];
+      break;
     }
     const isLast = seen >= newest;
     return { events, damage, upTo: isLast ? beyond(seen, state) : seen, isLast, ...state };

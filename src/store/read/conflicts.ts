@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow, type DecodedEvent } from './arrivalRow.ts';
+import { ArrivalDecoder, type DecodedEvent } from './arrivalRow.ts';
 import { Damage } from './damage.ts';
 
 /** An event that was sent again with different content. */
@@ -39,14 +39,11 @@ export function* readConflicts(db: Database, session?: number, damage?: Damage):
       JOIN conflict c ON c.session = e.session AND c.seq = o.seq
      WHERE o.turn < @before AND (@session IS NULL OR e.session = @session)
      ORDER BY o.turn DESC LIMIT ${CHUNK_ROWS}`);
-  const find = db
-    .prepare<[number], ArrivalRow>(`SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE e.seq = ?`)
-    .raw();
   const decoder = new ArrivalDecoder(db);
   const read = db.transaction((before: number) => {
     const rows = copies.all({ before, session: session ?? null });
     const found = rows.flatMap(({ seq, other, times, lastMs }) => {
-      const row = find.get(seq);
+      const row = decoder.row(seq);
       const stored = row && decoder.event(row, broken);
       return stored === undefined ? [] : [{ stored, other, times, lastMs }];
     });

@@ -179,7 +179,7 @@ export function* readOrdered(
   const readChunk = db.transaction((after: number) => {
     const events: OrderedEvent[] = [];
     let [place, bytes, rows] = [after, 0, 0];
-    for (const row of find.all(after)) {
+    for (const row of find.iterate(after)) {
       const [isCurrent, columnsOfEvent] = [row[15], row as unknown as ArrivalRow];
       place = row[14];
       // A damaged page may lead to an event twice.

@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/event.ts';
 import { sameJson } from '../../protocol/sameJson.ts';
-import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow, type DecodedEvent } from '../read/arrivalRow.ts';
+import { ArrivalDecoder, type DecodedEvent } from '../read/arrivalRow.ts';
 import { Damage } from '../read/damage.ts';
 
 export type CameraNames = Pick<CourtEvent, 'courtId' | 'source'>;
@@ -10,16 +10,12 @@ export type CameraNames = Pick<CourtEvent, 'courtId' | 'source'>;
 export class Arbiter {
   readonly #db: Database;
   #decoder: ArrivalDecoder;
-  readonly #row: Statement<[number], ArrivalRow>;
   #last: DecodedEvent | undefined;
   readonly #removals: readonly Statement<[{ seq: number; session: number }]>[];
 
   constructor(db: Database) {
     this.#db = db;
     this.#decoder = new ArrivalDecoder(db);
-    this.#row = db
-      .prepare<[number], ArrivalRow>(`SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE seq = ?`)
-      .raw();
     this.#removals = [
       // A session that has lost one does not know its first and last event.
       `UPDATE session SET events = events - 1, first_ns = NULL, last_ns = NULL
@@ -51,7 +47,7 @@ export class Arbiter {
   ): DecodedEvent | undefined {
     // A request may have the same key many times, and the stored event may be large.
     if (this.#last?.seq === seq) return this.#last;
-    const row = this.#row.get(seq);
+    const row = this.#decoder.row(seq);
     if (row === undefined) return undefined;
     const stored = this.#decoder.event(row, new Damage());
     const { sessionId, eventId, revision } = arrived.event;
