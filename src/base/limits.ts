@@ -141,11 +141,8 @@ export const REFUSED_BYTES = 256 * MIB;
 export const REFUSED_MS = 30 * 86_400_000;
 /** Free disk space below which no body is kept is this part of the file system, if that is less than `--min-free`. */
 export const REFUSED_FREE_PART = 0.1;
-/**
- * What waits in memory to be written: bytes of bodies in all and of one sender, so that a flood of one keeps nobody's out, and
- * requests without a body of one kind of error. What does not fit is not kept. A sender that has none waiting may have one of any size.
- */
-export const REFUSED_QUEUE = { inAll: 16 * MIB, ofASender: 8 * MIB, withoutBody: 100 } as const;
+/** What waits in memory to be written: bytes of bodies, and requests above which one without a body is not kept. */
+export const REFUSED_QUEUE = { bytes: 16 * MIB, withoutBody: 500 } as const;
 /** Milliseconds until a request is written: within a second, the transaction included. */
 export const REFUSED_WRITE_MS = 800;
 /** Milliseconds between two checks for old events, for low disk space, and for rejected bodies whose events are stored. */

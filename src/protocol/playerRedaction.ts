@@ -118,8 +118,8 @@ export function isAboutElse(field: string): boolean {
   return field !== 'player_id' && (PAYLOAD_FIELDS as readonly string[]).includes(field);
 }
 
-/** Looks for players in a rejected body. @param isCut whether the body is truncated. */
-export type Naming = (text: string, isCut?: boolean) => boolean;
+/** Looks for players in a rejected body. */
+export type Naming = (text: string) => boolean;
 
 /** @returns whether a text names a player, if it is JSON or what `mentions` takes. */
 export function naming(player: string): Naming {
@@ -127,15 +127,12 @@ export function naming(player: string): Naming {
     (isTelling(player) && hasWord(text, player)) || mentions(text, (value) => value === player);
 }
 
-/**
- * @returns whether a rejected body names a player. One that cannot be read may: it is compressed, in another encoding than UTF-8, or
- * truncated. Its text is UTF-8, with U+FFFD for other bytes; its last character may be incomplete.
- */
+/** @returns whether a rejected body may name a player: one that is compressed, or in another encoding than UTF-8, cannot be read. */
 export function mayName(names: Naming): Naming {
-  return (text, isCut = false) => isCut || UNREADABLE.test(text) || names(text);
+  return (text) => UNREADABLE.test(text) || names(text);
 }
 
-const UNREADABLE = /\0|\ufffd(?!$)/;
+const UNREADABLE = /\0|\ufffd/;
 
 /** Ends where a word may begin, also behind an escape of JSON. */
 const WORD_BEGINS = /(?:^|[^\p{L}\p{N}]|\\[bfnrt]|\\u[\da-f]{4})$/iu;

@@ -21,11 +21,15 @@ export interface RefusedRequest {
   readonly error: string;
 }
 
-/** One whose body is kept: decompressed, or as it came if that is what was wrong with it. */
-export interface RefusedBody extends RefusedRequest {
+/** A row of the file. */
+interface KeptRequest extends RefusedRequest {
   readonly seq: number;
-  readonly gzip: Buffer;
+  /** The body: decompressed, or as it came if that is what was wrong with it. Null: it is not kept here. */
+  readonly gzip: Buffer | null;
 }
+
+/** One whose body is kept. */
+export type RefusedBody = KeptRequest & { readonly gzip: Buffer };
 
 /** The events of a sender whose bodies are kept. */
 export interface WaitingEvents {
@@ -129,11 +133,12 @@ export class RefusedFile {
       DELETE FROM rejection WHERE seq IN (SELECT seq FROM (
         SELECT seq, row_number() OVER (PARTITION BY code ORDER BY seq DESC) AS age FROM rejection WHERE gzip IS NULL)
        WHERE age > ${REFUSED_KEPT})`);
-    const work = this.#db.transaction(() => {
-      for (const request of requests) insert.run(request);
-      trim.run();
-    });
-    work.immediate();
+    this.#db
+      .transaction(() => {
+        for (const request of requests) insert.run(request);
+        trim.run();
+      })
+      .immediate();
   }
 
   /** Deletes bodies until the file needs at most so many bytes. @returns how many events they held. */
@@ -203,39 +208,30 @@ export class RefusedFile {
       .all(limit);
   }
 
-  /** @returns those since a time, the oldest first; of many the newest. */
-  since(sinceMs: number, limit: number): RefusedRequest[] {
-    return this.newest(limit)
-      .filter(({ atMs }) => atMs >= sinceMs)
-      .reverse();
-  }
-
   /** @returns a request, with its body if that is kept, also if it is kept with another request. */
-  find(id: string): (RefusedRequest & { readonly gzip: Buffer | null }) | undefined {
+  find(id: string): Omit<KeptRequest, 'seq'> | undefined {
     return this.#db
-      .prepare<[string], RefusedRequest & { gzip: Buffer | null }>(`
+      .prepare<[string], Omit<KeptRequest, 'seq'>>(`
         SELECT ${COLUMNS}, ifnull(gzip, (SELECT b.gzip FROM rejection b WHERE b.sha256 = r.sha256 AND b.gzip IS NOT NULL)) AS gzip
           FROM rejection r WHERE id = ?`)
       .get(id);
   }
 
-  /** @yields those with a body, one read at a time. @param order 1: the oldest first; -1: the newest. */
-  *bodies(order: 1 | -1 = 1, sender: string | null = null): Generator<RefusedBody> {
+  /** @yields all, one read at a time. @param order 1: the oldest first; -1: the newest. @param sender only of this one. */
+  *all(order: 1 | -1 = 1, sender: string | null = null): Generator<KeptRequest> {
     const [after, by] = order === 1 ? ['>', 'ASC'] : ['<', 'DESC'];
-    const next = this.#db.prepare<[number, string | null, string | null], RefusedBody>(`
+    const next = this.#db.prepare<[object], KeptRequest>(`
       SELECT seq, ${COLUMNS}, gzip FROM rejection
-       WHERE seq ${after} ? AND gzip IS NOT NULL AND (? IS NULL OR ${SENDER} = ?) ORDER BY seq ${by} LIMIT 1`);
-    let at = order === 1 ? 0 : Number.MAX_SAFE_INTEGER;
-    for (let body = next.get(at, sender, sender); body !== undefined; body = next.get(at, sender, sender)) {
-      yield body;
-      at = body.seq;
+       WHERE seq ${after} @seq AND (@sender IS NULL OR ${SENDER} = @sender) ORDER BY seq ${by} LIMIT 1`);
+    let seq = order === 1 ? 0 : Number.MAX_SAFE_INTEGER;
+    for (let row = next.get({ seq, sender }); row !== undefined; row = next.get({ seq, sender })) {
+      yield row;
+      seq = row.seq;
     }
   }
 
-  /** @yields all, one read at a time: what might hold something that must be deleted. */
-  *texts(): Generator<{ readonly seq: number; readonly text: string; readonly gzip: Buffer | null }> {
-    const next = this.#db.prepare<[number], { seq: number; text: string; gzip: Buffer | null }>(`
-      SELECT seq, concat_ws(' ', error, source, court_id) AS text, gzip FROM rejection WHERE seq > ? ORDER BY seq LIMIT 1`);
-    for (let row = next.get(0); row !== undefined; row = next.get(row.seq)) yield row;
+  /** @yields those whose body is kept, as `all`. */
+  *bodies(order?: 1 | -1, sender?: string | null): Generator<RefusedBody> {
+    for (const { gzip, ...request } of this.all(order, sender)) if (gzip !== null) yield { ...request, gzip };
   }
 }

@@ -76,9 +76,7 @@ export class RefusedRequests {
   #isStored: (key: EventKey) => boolean = () => false;
   #file: RefusedFile | undefined;
   #queue: Rejected[] = [];
-  #bytesOf = new Map<string, number>();
-  #withoutBody = new Map<string, number>();
-  #waiting: readonly WaitingEvents[] | undefined;
+  #queuedBytes = 0;
   #lost = NOTHING;
   #reportedAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
@@ -110,37 +108,24 @@ export class RefusedRequests {
   /** @returns what was rejected within a day, the oldest first. */
   recent(): RefusedRequest[] {
     if (this.#isMissing) return [];
-    return this.#attempt((file) => file.since(Date.now() - DAY_MS, READ_BACK)) ?? [];
+    const newest = this.#attempt((file) => file.newest(READ_BACK)) ?? [];
+    return newest.filter(({ atMs }) => atMs >= Date.now() - DAY_MS).reverse();
   }
 
   get #isMissing(): boolean {
     return this.#file === undefined && !fs.existsSync(this.#directory.file('refused'));
   }
 
-  /** Queues a request. In a flood of one kind without bodies only the first of each second are kept. */
+  /** Queues a request. In a flood without bodies only the first of each second are kept. */
   keep(request: Rejected): void {
-    const { body, code, source, client } = request;
-    const isKept = body !== undefined && this.#hasRoom(source ?? client, body.length + OVERHEAD_BYTES);
-    if (!isKept) {
-      const count = (this.#withoutBody.get(code) ?? 0) + 1;
-      this.#withoutBody.set(code, count);
-      if (count > REFUSED_QUEUE.withoutBody) return;
-    }
+    const bytes = (request.body?.length ?? 0) + OVERHEAD_BYTES;
+    const hasRoom = this.#queue.length === 0 || this.#queuedBytes + bytes <= REFUSED_QUEUE.bytes;
+    const isKept = request.body !== undefined && hasRoom && this.#settings.maxBytes > 0;
+    if (isKept) this.#queuedBytes += bytes;
+    else if (request.body !== undefined && !hasRoom) this.#lose({ bodies: 1 });
+    if (!isKept && this.#queue.length >= REFUSED_QUEUE.withoutBody) return;
     this.#queue.push(isKept ? request : { ...request, body: undefined });
     this.#timer ??= setTimeout(() => void this.flush(), REFUSED_WRITE_MS);
-  }
-
-  #hasRoom(sender: string, bytes: number): boolean {
-    if (this.#settings.maxBytes === 0) return false;
-    const own = this.#bytesOf.get(sender) ?? 0;
-    const all = this.#bytesOf.values().reduce((sum, one) => sum + one, 0);
-    const { ofASender, inAll } = REFUSED_QUEUE;
-    if ((own > 0 && own + bytes > ofASender) || (all > 0 && all + bytes > inAll)) {
-      this.#lose({ bodies: 1 });
-      return false;
-    }
-    this.#bytesOf.set(sender, own + bytes);
-    return true;
   }
 
   /** @returns once all that came so far is in the file. */
@@ -151,8 +136,7 @@ export class RefusedRequests {
   /** Rejected events that are kept, and are not stored yet. */
   get waiting(): readonly WaitingEvents[] {
     if (this.#file === undefined) return [];
-    this.#waiting ??= this.#attempt((file) => file.waiting(SENDERS));
-    return this.#waiting ?? [];
+    return this.#attempt((file) => file.waiting(SENDERS)) ?? [];
   }
 
   /** The disk is full: to delete rows would need room, so the whole file goes. */
@@ -197,7 +181,7 @@ export class RefusedRequests {
     void this.#next(async () => {
       if (this.#isMissing) return;
       await this.#delete(this.#attempt((file) => file.seqs({ beforeMs: Date.now() - REFUSED_MS })) ?? []);
-      this.#shrink(() => this.#settings.maxBytes);
+      this.#shrink();
       this.#makeRoom();
     });
     // The next write meets the fault of the file.
@@ -234,7 +218,7 @@ export class RefusedRequests {
     this.#timer = undefined;
     const queue = this.#queue;
     if (queue.length === 0) return;
-    [this.#queue, this.#bytesOf, this.#withoutBody] = [[], new Map(), new Map()];
+    [this.#queue, this.#queuedBytes] = [[], 0];
     const isLow = this.#makeRoom();
     const requests: NewRequest[] = [];
     let bodies = 0;
@@ -250,7 +234,7 @@ export class RefusedRequests {
     });
     if (isLow && bodies > 0) this.#lose({ bodies, failure: 'the disk is nearly full' });
     else if (isAdded === undefined) this.#lose({ bodies });
-    else this.#shrink(() => this.#settings.maxBytes);
+    else this.#shrink();
   }
 
   /** If the disk is low, bodies go before any event is refused. @returns whether it is. */
@@ -258,13 +242,17 @@ export class RefusedRequests {
     const { bavail, blocks, bsize } = fs.statfsSync(this.#directory.path);
     const missing = Math.min(this.#settings.minFree, blocks * bsize * REFUSED_FREE_PART) - bavail * bsize;
     if (missing <= 0) return false;
-    this.#shrink((file) => Math.max(0, file.bytes - missing));
+    this.#shrink(missing);
     this.#attempt((file) => file.giveBack());
     return true;
   }
 
-  #shrink(maxBytes: (file: RefusedFile) => number): void {
-    const events = this.#attempt((file) => file.shrink(maxBytes(file)));
+  /** @param missing bytes that the disk lacks. */
+  #shrink(missing = 0): void {
+    const { maxBytes } = this.#settings;
+    const events = this.#attempt((file) =>
+      file.shrink(Math.min(maxBytes, Math.max(0, file.bytes - missing))),
+    );
     if (events) this.#lose({ events });
   }
 
@@ -272,7 +260,6 @@ export class RefusedRequests {
   #attempt<Result>(work: (file: RefusedFile) => Result): Result | undefined {
     try {
       this.#file ??= this.#open();
-      this.#waiting = undefined;
       return work(this.#file);
     } catch (error) {
       return this.#fail(error);
@@ -317,7 +304,6 @@ export class RefusedRequests {
   #forget(): void {
     this.#file?.close();
     this.#file = undefined;
-    this.#waiting = undefined;
   }
 
   #lose(more: Partial<Lost>): void {
@@ -345,9 +331,9 @@ export class RefusedRequests {
 /** @returns the seqs of the requests that name somebody, or whose body cannot be read. */
 export async function namedIn(file: RefusedFile, names: Naming): Promise<number[]> {
   const seqs: number[] = [];
-  for (const { seq, text, gzip: packed } of file.texts()) {
+  for (const { seq, error, source, courtId, gzip: packed } of file.all()) {
     const body = packed === null ? '' : await gunzip(packed).catch(() => undefined);
-    if (body === undefined || names(`${text} ${body}`)) seqs.push(seq);
+    if (body === undefined || names(`${error} ${source} ${courtId} ${body}`)) seqs.push(seq);
     if (seq % STEP_ROWS === 0) await setImmediate();
   }
   return seqs;
