@@ -41,9 +41,8 @@ type OwnFile = keyof typeof FILES;
 /** No small file has more. */
 export const SMALL_FILE_BYTES = 16 * 1024;
 
-/** New files inherit the group of the directory. */
-export const SETGID = 0o2000;
-const DIRECTORY_MODE = SETGID | 0o770;
+/** With the bit by which new files inherit the group of the directory. */
+const DIRECTORY_MODE = 0o2770;
 
 /** The data directory of a box, and the names of all files in it. */
 export class DataDirectory {
@@ -67,11 +66,6 @@ export class DataDirectory {
   /** @returns the path of another file in it. */
   at(name: string): string {
     return path.join(this.path, name);
-  }
-
-  /** @returns the paths of the files that courtd opens by name. */
-  ownFiles(): string[] {
-    return Object.values(FILES).map((name) => this.at(name));
   }
 
   /** @returns the sorted names of the files that courtd made: not an export that root wrote there. @throws Node's error. */

@@ -6,7 +6,6 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { isServed } from './directoryLock.ts';
 import { withReserve } from './diskReserve.ts';
-import { enterDirectory } from './enterDirectory.ts';
 import { readHeader } from './fileHeader.ts';
 import { lacksDatabase } from './newDatabase.ts';
 import { explain, lostDatabase, noDatabase, unsound } from './openErrors.ts';
@@ -49,14 +48,13 @@ export function openDatabase(
 ): Database.Database {
   const file = directory.file('database');
   try {
-    enterDirectory(directory);
     if (create) {
       const lost = lacksDatabase(directory) ? lostDatabase(directory) : undefined;
       if (lost !== undefined) throw lost;
       directory.make();
       createPrivateIfMissing(file);
     }
-    look(directory, check);
+    lookAt(directory, check);
     return withReserve(directory, () => {
       const db = new Database(file, { fileMustExist: true, timeout: busyMs });
       try {
@@ -77,12 +75,7 @@ export function openDatabase(
  * @throws {OperatorError} and the system's errors, if the directory or its database is not courtd's, or damaged: nothing has been
  * changed.
  */
-export function enterExisting(directory: DataDirectory, { check = false }: OpenOptions): void {
-  enterDirectory(directory);
-  look(directory, check);
-}
-
-function look(directory: DataDirectory, check: boolean): void {
+export function lookAt(directory: DataDirectory, check: boolean): void {
   refuseForeign(directory);
   if (check) withReserve(directory, () => refuseDamaged(directory.file('database')));
 }
