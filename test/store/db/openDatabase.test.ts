@@ -55,26 +55,6 @@ t.test('a command that has waited for a restore asks to try again', (t) => {
   t.end();
 });
 
-t.test('a start succeeds while a command ends and removes its files', (t) => {
-  const folder = temporaryFolder(t);
-  openDatabase(new DataDirectory(folder), { create: true }).close();
-  const { accessSync } = fs;
-  t.teardown(() => Object.assign(fs, { accessSync }));
-  for (const companion of ['-shm', '-wal']) {
-    const file = `${path.join(folder, 'courtd.db')}${companion}`;
-    fs.writeFileSync(file, '');
-    let looks = 0;
-    // Between two looks.
-    fs.accessSync = (name, mode) => {
-      if (name === file && looks++ === 0) fs.rmSync(file);
-      accessSync(name, mode);
-    };
-    openDatabase(new DataDirectory(folder), { create: true, check: true }).close();
-    t.equal(looks, 1, companion);
-  }
-  t.end();
-});
-
 t.test('a new data directory and its new parents are synced in the directories that name them', (t) => {
   const folder = temporaryFolder(t);
   const { fsyncSync } = fs;
