@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { CHECKPOINT_FRAMES, INLINE_CHECKPOINT_FRAMES } from './sizes.ts';
-import { runWorker, workerFile } from './workerThread.ts';
+import { runInThread } from './statementThread.ts';
 
 /** Pause after a checkpoint that a reader kept from completing, or that failed. */
 const CHECKPOINT_RETRY_MS = 1_000;
@@ -126,9 +126,19 @@ export class Checkpointer {
     }
   }
 
+  /**
+   * Not if a sync fails before the thread has the WAL open: it would not see that, and the sync of its checkpoint would succeed. A
+   * failure after that fails its own sync, too.
+   */
   async #runInWorker(): Promise<void> {
-    const worker = workerFile('checkpointWorker', import.meta.url);
-    const failure = await runWorker(worker, this.#file, () => !this.#hasStopped);
+    const statement = {
+      file: this.#file,
+      busyMs: 0,
+      // The second opens the WAL.
+      pragmas: ['synchronous = FULL', 'wal_checkpoint(NOOP)'],
+      sql: 'PRAGMA wal_checkpoint(PASSIVE)',
+    };
+    const failure = await runInThread(statement, () => !this.#hasStopped);
     this.#worker = undefined;
     if (failure !== undefined) this.#fail(failure);
     else if (!this.#isShort()) this.#pause(CHECKPOINT_RETRY_MS);

@@ -4,10 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { createPartial, publish, removePartial } from '../../base/atomicFile.ts';
+import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
 import { openCarefully } from '../../base/privateFile.ts';
+import { OVERWRITE_DELETED } from '../db/secureDelete.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
-import { runWorker, workerFile } from '../db/workerThread.ts';
+import { runInThread } from '../db/statementThread.ts';
 import { type Contents, verifyDatabase } from './verifyDatabase.ts';
 
 /**
@@ -57,7 +59,12 @@ async function copyInWorker(
   // Closed only after the worker has closed its connection: closing it earlier would drop SQLite's locks.
   const fd = openCarefully(partial, fs.constants.O_RDWR);
   let isDone = false;
-  const ended = runWorker(workerFile('backupWorker', import.meta.url), [file, partial]).finally(() => {
+  const ended = runInThread({
+    file,
+    busyMs: COMMAND_BUSY_MS,
+    pragmas: [OVERWRITE_DELETED],
+    sql: `VACUUM INTO '${partial.replaceAll("'", "''")}'`,
+  }).finally(() => {
     isDone = true;
   });
   try {
