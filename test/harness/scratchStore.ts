@@ -105,16 +105,17 @@ export class Committer {
     return pruneEvents({ db: this.#db, writer: this.steps, on }, selection);
   }
 
-  readonly steps: StepWriter = {
-    step: (work) => this.#db.transaction(work).immediate(),
-    isServing: false,
-    forgetNames: () => this.appender.forgetNames(),
-    readErasures: () => this.appender.readErasures(),
-    maintain: () => void this.#db.pragma('wal_checkpoint(PASSIVE)'),
-    walCopied: async () => {},
-    truncateWal: () => void this.#db.pragma('wal_checkpoint(TRUNCATE)'),
-    holdForPrune: () => {},
-  };
+  get steps(): StepWriter {
+    return {
+      appender: this.appender,
+      checkpoints: { copied: async () => {} },
+      step: (work) => this.#db.transaction(work).immediate(),
+      isServing: false,
+      maintain: () => void this.#db.pragma('wal_checkpoint(PASSIVE)'),
+      truncateWal: () => void this.#db.pragma('wal_checkpoint(TRUNCATE)'),
+      holdForPrune: () => {},
+    };
+  }
 
   /** Moves all keys to the file. */
   sealAll(): void {

@@ -93,8 +93,8 @@ export const PLANTS: readonly Plant[] = [
     changes: [
       {
         file: 'store/write/groupCommit.ts',
-        from: '    const counts = this.#appender.append(group);',
-        to: '    const counts = this.#appender.append(group);\n    for (const [i, request] of group.entries()) request.resolve(counts[i]!);',
+        from: '    const counts = this.appender.append(group);',
+        to: '    const counts = this.appender.append(group);\n    for (const [i, request] of group.entries()) request.resolve(counts[i]!);',
       },
     ],
   },

@@ -13,8 +13,8 @@ export interface Fault {
 // biome-ignore format: each fault takes three lines.
 const TABLE: readonly (readonly [name: string, file: string, test: string, from: string, to: string])[] = [
   ['an answer leaves before its commit', 'store/write/groupCommit', 'store/write/groupCommit',
-    `    const counts = this.#appender.append(group);\n`,
-    `    const counts = this.#appender.append(group);\n    for (const [i, one] of group.entries()) one.resolve(counts[i]!);\n`],
+    `    const counts = this.appender.append(group);\n`,
+    `    const counts = this.appender.append(group);\n    for (const [i, one] of group.entries()) one.resolve(counts[i]!);\n`],
   ['the keys of stored events are forgotten at a restart', 'store/write/keys', 'http/ingestHandler',
     'FROM event WHERE seq > (SELECT up_to FROM flushed)',
     'FROM event WHERE seq < 0'],

@@ -59,7 +59,7 @@ async function tail(options: TailOptions): Promise<void> {
     left.length === 0 ? undefined : write(left.map(({ event, isLate }) => toLine(event, isLate)).join(''));
   const patiently = patience(options.follow === true);
   try {
-    let seq = after ?? (await patiently(() => log.beforeNewest(NEWEST_SHOWN, setImmediate)));
+    let seq = after ?? (await patiently(() => log.beforeNewest(NEWEST_SHOWN)));
     let end: number | undefined;
     let hasShown = false;
     for (;;) {

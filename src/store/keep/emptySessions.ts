@@ -33,7 +33,7 @@ export function* keysWithoutEvent(db: Database, sessions: Iterable<number>): Gen
 /** @yields steps that delete sessions without events, after their keys. */
 export function* emptySessions(
   db: Database,
-  writer: Pick<StepWriter, 'forgetNames'>,
+  { appender }: Pick<StepWriter, 'appender'>,
   rows: () => number,
 ): Generator<Step> {
   const find = db
@@ -51,7 +51,7 @@ export function* emptySessions(
       countSessions();
       for (const id of ids) remove.run(id);
       // Not after the pause that follows: what arrives in it would be stored under the deleted ids.
-      writer.forgetNames();
+      appender.forgetNames();
     };
   }
 }

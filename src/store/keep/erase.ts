@@ -50,13 +50,13 @@ export async function erasePlayer(
   try {
     const entry = erasureOf(db, player, beforeNs ?? BigInt(nowMs + 1) * NS_PER_MS, nowMs);
     await steps.run([() => addErasures(db, [entry])], SYNCED);
-    writer.readErasures();
+    writer.appender.readErasures();
     const redactor = new Redactor([{ ...entry, beforeNs: beforeNs ?? FOREVER_NS }]);
     await steps.run(erasedEvents(db, redactor, player, steps.rows, tally, (looked) => on('events', looked)));
     await steps.run(erasedCopies(db, naming(player), tally));
     await steps.run([() => addErasures(db, [{ ...entry, finishedMs: Date.now() }])], SYNCED);
-    writer.readErasures();
-    await writer.walCopied();
+    writer.appender.readErasures();
+    await writer.checkpoints.copied();
     writer.truncateWal();
     return { ...tally, sessions: tally.sessions.size };
   } finally {

@@ -2,10 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { RESERVE_BYTES } from '../../base/limits.ts';
-import type { WalState } from '../db/checkpointer.ts';
+import type { Checkpointer, WalState } from '../db/checkpointer.ts';
 import { fillReserve, freeBytes, releaseReserve } from '../db/diskReserve.ts';
 import { ALONE_STEP, SERVING_STEP } from '../db/sizes.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
+import type { Appender } from '../write/appender.ts';
+import type { GroupCommit } from '../write/groupCommit.ts';
 
 /** Attempts at one transaction, and the pause between two: on a locked database, and on a full disk. */
 const BUSY = { attempts: 1_000, pauseMs: 5 } as const;
@@ -18,25 +20,14 @@ const READER_WAIT_MS = 100;
 /** Free pages from which a full disk gets some back before the end, and how many a transaction moves: fewer bytes than the reserve. */
 const GIVE_BACK_PAGES = { least: 4_096, step: 250 } as const;
 
-/** The writer of events, which commits the steps between its groups (../write/groupCommit.ts). */
-export interface StepWriter {
-  /** Commits a step. @param isSynced with an fsync. @throws {SqliteError} if it was rolled back. */
-  step(work: () => void, isSynced?: boolean): void;
-  /** Whether requests have come within the last second. */
-  readonly isServing: boolean;
-  /** Forgets the ids of names: some have been deleted. */
-  forgetNames(): void;
-  /** The ledger of erasures has changed: what comes is compared with it. */
-  readErasures(): void;
-  /** Runs the checkpoint that is due. */
-  maintain(): void;
-  /** @returns once few frames of the WAL are left to copy, so that truncating it is short. */
-  walCopied(): Promise<void>;
-  /** Truncates the WAL, unless a reader needs it or the disk has no room even for that. */
-  truncateWal(): void;
-  /** Rejects events, as on a full disk, or accepts them again: what a prune frees is for its own commits. */
-  holdForPrune(isHeld: boolean): void;
-}
+/** What they need of the writer of events, which commits them between its groups. */
+export type StepWriter = Pick<
+  GroupCommit,
+  'step' | 'isServing' | 'maintain' | 'truncateWal' | 'holdForPrune'
+> & {
+  readonly appender: Pick<Appender, 'forgetNames' | 'readErasures'>;
+  readonly checkpoints: Pick<Checkpointer, 'copied'>;
+};
 
 /** What a prune or an erasure runs with. */
 export interface StepContext {

@@ -88,21 +88,12 @@ export class ArrivalLog {
   }
 
   /** @see ArrivalReader.beforeNewest. What has been pruned by now is not reported later. */
-  async beforeNewest(count: number, pause: () => Promise<unknown>): Promise<number> {
-    const looks = this.#explained(() => {
+  beforeNewest(count: number): number {
+    return this.#explained(() => {
       const reader = this.#reader();
-      this.#knownPruned = reader.after(0, 1).prunedSeq;
+      this.#knownPruned = reader.prunedSeq;
       return reader.beforeNewest(count);
     });
-    for (let before = 0; ; ) {
-      const { done, value } = this.#explained(() => {
-        this.#linger();
-        return looks.next();
-      });
-      if (done) return before;
-      before = value;
-      await pause();
-    }
   }
 
   /** Whether there may be new events: a few system calls, which do not open the database. */

@@ -103,11 +103,8 @@ export class ArrivalReader {
     return this.#pruned.get() ?? 0;
   }
 
-  /**
-   * Looks back from the newest event, a few milliseconds at a time.
-   * @yields after each look, as far as is known by then, the seq after which the newest `count` events that pass the filter begin.
-   */
-  *beforeNewest(count: number): Generator<number> {
+  /** Looks back from the newest event, in short reads. @returns the seq after which the newest `count` events that pass the filter begin. */
+  beforeNewest(count: number): number {
     let upTo = this.#newest.get() ?? 0;
     let left = count;
     while (left > 0 && upTo > 0) {
@@ -115,8 +112,8 @@ export class ArrivalReader {
       const seqs = this.#latest.all({ ...this.#filter, after, upTo, limit: left });
       left -= seqs.length;
       upTo = left > 0 ? after : seqs.at(-1)! - 1;
-      yield upTo;
     }
+    return upTo;
   }
 
   #chunk(db: Database, after: number, limit: number, damage: Damage): ArrivalChunk {

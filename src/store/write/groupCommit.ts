@@ -61,7 +61,7 @@ export class GroupCommit {
   readonly checkpoints: Checkpointer;
   readonly full: DiskFull;
   readonly meter = new CommitMeter();
-  readonly #appender: Appender;
+  readonly appender: Appender;
   readonly #maintenance: MaintenanceSteps;
   readonly #on: GroupCommitEvents;
   readonly #beforeCommit: () => void;
@@ -85,8 +85,8 @@ export class GroupCommit {
     this.#on = on;
     this.#beforeCommit = beforeCommit;
     this.full = new DiskFull(on, () => this.#maintenance.hasRoom());
-    this.#appender = new Appender(db, keys);
-    this.#maintenance = new MaintenanceSteps(db, this.#appender.keys, {
+    this.appender = new Appender(db, keys);
+    this.#maintenance = new MaintenanceSteps(db, this.appender.keys, {
       ...on,
       fatal: (error) => this.fail(error),
       damaged: (error) => this.#reportDamage(error),
@@ -106,7 +106,7 @@ export class GroupCommit {
       if (this.#isFailed) return reject(unavailable('failed'));
       const [reason] = this.#holds;
       if (reason !== undefined) return reject(unavailable(reason));
-      if (this.#appender.keys.count >= this.#appender.keys.limits.most) {
+      if (this.appender.keys.count >= this.appender.keys.limits.most) {
         // No commit will follow, and a move only continues after one.
         this.maintain();
         return reject(unavailable('behind'));
@@ -169,21 +169,6 @@ export class GroupCommit {
   /** Whether requests have been committed within the last second. */
   get isServing(): boolean {
     return performance.now() - this.#committedAt < SERVING_MS;
-  }
-
-  /** Forgets the ids of names: some have been deleted. */
-  forgetNames(): void {
-    this.#appender.forgetNames();
-  }
-
-  /** The ledger of erasures has changed. */
-  readErasures(): void {
-    this.#appender.readErasures();
-  }
-
-  /** See Checkpointer.copied. */
-  walCopied(): Promise<void> {
-    return this.checkpoints.copied();
   }
 
   /** See MaintenanceSteps. @throws {Problem} 503 after a fatal failure. */
@@ -266,19 +251,19 @@ export class GroupCommit {
     try {
       counts = this.#commitGroup.immediate(group);
     } catch (error) {
-      this.#appender.rolledBack();
+      this.appender.rolledBack();
       this.#groupFailed(group, error);
       return;
     }
     this.meter.committed(group.length);
     this.#committedAt = performance.now();
-    this.#appender.committed();
+    this.appender.committed();
     this.full.succeeded();
     for (const [i, request] of group.entries()) request.resolve(counts[i]!);
   }
 
   #appendAll(group: QueuedRequest[]): Counts[] {
-    const counts = this.#appender.append(group);
+    const counts = this.appender.append(group);
     this.#beforeCommit();
     this.meter.filled();
     return counts;

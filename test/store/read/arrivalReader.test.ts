@@ -124,17 +124,15 @@ t.test('a filter selects events, and a chunk without any still advances the read
 t.test('the newest of a filter are found from the end, a bounded look at a time', (t) => {
   const { db } = scratch(t);
   const committer = new Committer(db);
-  t.strictSame([...new ArrivalReader(db).beforeNewest(10)], [], 'none');
+  t.equal(new ArrivalReader(db).beforeNewest(10), 0, 'none');
   const rare = court(...events(3, { court_id: 'rare' }));
   committer.append(...rare);
   const many = court(...events(500));
   committer.append(...many);
-  const before = (count: number, filter?: ArrivalFilter) => [
-    ...new ArrivalReader(db, filter).beforeNewest(count),
-  ];
-  t.strictSame(before(10), [493]);
-  t.strictSame(before(2, { court: 'rare' }), [1]);
-  t.strictSame(before(10, { court: 'rare' }), [0], 'fewer than asked for: all');
+  const before = (count: number, filter?: ArrivalFilter) => new ArrivalReader(db, filter).beforeNewest(count);
+  t.equal(before(10), 493);
+  t.equal(before(2, { court: 'rare' }), 1);
+  t.equal(before(10, { court: 'rare' }), 0, 'fewer than asked for: all');
   t.strictSame(
     ids(readAll(db, 1, 500, { court: 'rare' })),
     rare.slice(1).map(({ eventId }) => eventId),
