@@ -251,7 +251,7 @@ t.test('one way leads to a terminal: whatever is printed is escaped on it', (t) 
  * and never raises it; `final` is what the contract wants in the end.
  */
 const CEILINGS = [
-  { part: 'src', ceiling: 26_985, final: 22_000 },
+  { part: 'src', ceiling: 26_913, final: 22_000 },
   { part: 'base protocol', ceiling: 3_022, final: 2_400 },
   { part: 'store', ceiling: 8_542, final: 5_300 },
   { part: 'http host', ceiling: 2_108, final: 1_850 },
@@ -260,7 +260,7 @@ const CEILINGS = [
   { part: 'session', ceiling: 2_705, final: 2_400 },
   { part: 'fleet', ceiling: 1_755, final: 1_500 },
   { part: 'vendor', ceiling: 1_688, final: 1_400 },
-  { part: 'test', ceiling: 32_104, final: 26_000 },
+  { part: 'test', ceiling: 32_052, final: 26_000 },
   { part: 'scripts', ceiling: 2_644, final: 3_000 },
   { part: 'words', ceiling: 21_523, final: 25_000 },
 ];
