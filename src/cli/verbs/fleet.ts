@@ -4,7 +4,6 @@ import { type BoxRow, readBoxes } from '../../fleet/headquarters/boxes.ts';
 import { type FleetOptions, withHeadquarters } from '../../fleet/headquarters/connection.ts';
 import { createStreams } from '../../fleet/headquarters/init.ts';
 import { readEvents } from '../../fleet/headquarters/readEvents.ts';
-import { parseServers } from '../../fleet/nats/address.ts';
 import { integer, json, parseBox } from '../options/optionParsers.ts';
 import { type JsonOption, printJson, printTable, printText, say, stdoutSink } from '../terminal/output.ts';
 
@@ -49,8 +48,7 @@ export function define(fleet: Command): void {
 
 /** `courtd fleet init`. */
 async function init(url: string, options: FleetOptions): Promise<void> {
-  const { servers } = parseServers(url);
-  const made = await withHeadquarters(url, options, (nc) => createStreams(nc, servers.length));
+  const made = await withHeadquarters(url, options, createStreams);
   for (const { name, outcome, copies } of made) printText(`${name}: ${outcome}, copies: ${copies}\n`);
   say(
     'courtd: every server must have "sync_interval: always" in its block jetstream. Without it a power cut can lose events that ' +

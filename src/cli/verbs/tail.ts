@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
-import { COMMAND_BUSY_MS, FOLLOW_POLL_MS, READ_CHUNK_ROWS } from '../../base/limits.ts';
+import { FOLLOW_POLL_MS, READ_CHUNK_ROWS } from '../../base/limits.ts';
 import { visible } from '../../base/visibleText.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { eotToNs } from '../../protocol/eot.ts';
@@ -134,11 +134,10 @@ function tellBeyond(seq: number, { lastSeq }: Arrivals): void {
   );
 }
 
-/** @returns what runs work that reads, and waits for a database that is locked, and with --follow for one that was there and is away. */
+/** @returns what runs work that reads, and with --follow waits for a database that was there and is away. */
 function patience(follows: boolean) {
   let hasRead = false;
   return async <Result>(work: () => Result | Promise<Result>): Promise<Result> => {
-    const startedAt = performance.now();
     for (let told = ''; ; await sleep(FOLLOW_POLL_MS)) {
       try {
         const result = await work();
@@ -146,9 +145,7 @@ function patience(follows: boolean) {
         if (told !== '') say('courtd: the database can be read again.');
         return result;
       } catch (error) {
-        if (!(error instanceof TemporarilyUnreadable)) throw error;
-        if (error.isLocked && performance.now() - startedAt < COMMAND_BUSY_MS) continue;
-        if (!follows || !hasRead) throw error;
+        if (!(error instanceof TemporarilyUnreadable && follows && hasRead)) throw error;
         if (told !== error.message) say(`courtd: ${error.message} Waiting for it.`);
         told = error.message;
       }

@@ -1,6 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../../base/operatorError.ts';
-import { retry } from '../log/retry.ts';
 import { Connector, type Headquarters } from '../nats/connect.ts';
 import { faultOf, passes } from '../nats/faults.ts';
 
@@ -8,6 +8,7 @@ export type FleetOptions = Omit<Headquarters, 'url'>;
 
 /** Half a minute in which the servers may be started again. */
 const RECONNECT = { maxReconnectAttempts: 15, reconnectTimeWait: 1_000, reconnectJitter: 1_000 };
+const [READY_MS, ASK_AGAIN_MS] = [60_000, 500];
 
 /**
  * Connects to headquarters, runs `work` and closes the connection.
@@ -33,6 +34,12 @@ export async function withHeadquarters<Result>(
 }
 
 /** Does work again for up to a minute: servers that elect a leader, or start, do not answer, or answer with an error. */
-export function untilReady<Result>(work: () => Promise<Result>): Promise<Result> {
-  return retry(work, passes, { everyMs: 500, forMs: 60_000 });
+export async function untilReady<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (const end = performance.now() + READY_MS; ; await sleep(ASK_AGAIN_MS)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!passes(error) || performance.now() > end) throw error;
+    }
+  }
 }

@@ -46,17 +46,13 @@ const STATUS: Plan = {
   allow_rollup_hdrs: true,
 };
 const COPIES = 3;
-/** How long to wait for a third server if there are two. */
-const TWO_SERVERS_MS = 10_000;
 
 /**
  * Creates the stream and the bucket of a fleet, if they do not exist: with three copies if there are three servers, else one.
- * @param servers that the operator has named.
  * @throws {OperatorError} if one exists with other settings.
  */
-export async function createStreams(nc: NatsConnection, servers: number): Promise<MadeStream[]> {
+export async function createStreams(nc: NatsConnection): Promise<MadeStream[]> {
   const jsm = await jetstreamManager(nc, { checkAPI: false });
-  const known = Math.max(servers, nc.info?.connect_urls?.length ?? 0);
   const plans = [LOG, STATUS];
   // Before anything is created: all or nothing.
   const found = await untilReady(() => Promise.all(plans.map((plan) => copiesOf(jsm, plan))));
@@ -65,7 +61,7 @@ export async function createStreams(nc: NatsConnection, servers: number): Promis
     const copies = found[i]!;
     const { name } = plan;
     if (copies > 0) made.push({ name, outcome: 'existed', copies });
-    else made.push({ name, outcome: 'created', copies: await create(jsm, plan, known) });
+    else made.push({ name, outcome: 'created', copies: await create(jsm, plan) });
   }
   return made;
 }
@@ -87,19 +83,15 @@ async function copiesOf(jsm: JetStreamManager, plan: Plan): Promise<number> {
   );
 }
 
-/** With three copies, or one if there are not three servers. @returns how many. */
-function create(jsm: JetStreamManager, plan: Plan, servers: number): Promise<number> {
-  const startedAt = performance.now();
-  return untilReady(async () => {
-    try {
-      await jsm.streams.add({ ...plan, num_replicas: COPIES });
-      return COPIES;
-    } catch (error) {
-      const isAlone = codeOf(error) === CODE.notClustered;
-      const areTwo = codeOf(error) === CODE.noPeers && servers < COPIES;
-      if (!isAlone && !(areTwo && performance.now() - startedAt > TWO_SERVERS_MS)) throw error;
-      await jsm.streams.add({ ...plan, num_replicas: 1 });
-      return 1;
-    }
-  });
+/** With three copies, or one if there are not three servers, for which it waits a minute. @returns how many. */
+async function create(jsm: JetStreamManager, plan: Plan): Promise<number> {
+  const add = (copies: number) => untilReady(() => jsm.streams.add({ ...plan, num_replicas: copies }));
+  try {
+    await add(COPIES);
+    return COPIES;
+  } catch (error) {
+    if (![CODE.notClustered, CODE.noPeers].some((code) => code === codeOf(error))) throw error;
+    await add(1);
+    return 1;
+  }
 }

@@ -16,38 +16,30 @@ export interface Servers {
 
 const PORT = 4222;
 
+/** Scheme, user, password, and the servers; what separates them is percent-encoded inside. */
+const URL_OF_SERVERS = /^(nats|tls):\/\/(?:([^@/,:]*)(?::([^@/,]*))?@)?([^@]+)$/;
+
 /**
- * Reads `nats://` or `tls://`, several servers separated by commas. A scheme and a user that stand at the first count for all.
+ * Reads `nats://` or `tls://`, several servers separated by commas. The user counts for all.
  * @throws {UsageError} if it is none, or mixes schemes or users.
  */
 export function parseServers(text: string): Servers {
-  const scheme = /^\w+:\/\//.exec(text.trim())?.[0] ?? '';
-  const urls = text.split(',').map((one) => {
-    const url = URL.parse(one.includes('://') ? one.trim() : `${scheme}${one.trim()}`);
-    const isServer = url !== null && /^(nats|tls):$/.test(url.protocol) && /^\/?$/.test(url.pathname);
-    if (isServer && url.hostname !== '') return url;
-    throw new UsageError(
-      `"${text.replace(/^.*@/s, '…@')}" is no address of NATS servers. Give nats://HOST:PORT, or tls://HOST:PORT, several separated by commas; in a password write "/" as %2F, "," as %2C, "@" as %40.`,
-    );
+  const [, scheme, user = '', pass = '', list = ''] = URL_OF_SERVERS.exec(text.trim()) ?? [];
+  const urls = list.split(',').flatMap((server) => {
+    const url = URL.parse(`${scheme}://${server.trim().replace(`${scheme}://`, '')}`);
+    return url !== null && url.hostname !== '' && /^\/?$/.test(url.pathname) ? url : [];
   });
-  const { protocol, username, password } = urls[0]!;
-  const isOne = urls.every(
-    (url) =>
-      url.protocol === protocol &&
-      ['', username].includes(url.username) &&
-      ['', password].includes(url.password),
-  );
-  if (!isOne)
+  if (urls.length < list.split(',').length)
     throw new UsageError(
-      'The servers of one URL must all be nats:// or all tls://, with one user: they are one cluster.',
+      `"${text.replace(/^.*@/s, '…@')}" is no address of NATS servers. Give nats://HOST:PORT or tls://HOST:PORT, several separated by commas, with one scheme and one user; in a password write "/" as %2F, "," as %2C, "@" as %40.`,
     );
-  const [user, pass] = [decodeURIComponent(username), decodeURIComponent(password)];
+  const [name, secret] = [decodeURIComponent(user), decodeURIComponent(pass)];
   return {
     servers: urls.map(({ host, port }) => (port === '' ? `${host}:${PORT}` : host)),
     hosts: urls.map(({ hostname }) => hostname.replace(/^\[|\]$/g, '')),
-    isTls: protocol === 'tls:',
-    ...(user === '' ? {} : pass === '' ? { token: user } : { user, pass }),
-    shown: urls.map(({ host }) => `${protocol}//${host}`).join(','),
+    isTls: scheme === 'tls',
+    ...(name === '' ? {} : secret === '' ? { token: name } : { user: name, pass: secret }),
+    shown: urls.map(({ host }) => `${scheme}://${host}`).join(','),
   };
 }
 

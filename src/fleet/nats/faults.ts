@@ -31,7 +31,6 @@ export const CODE = {
   notNow: [10_004, 10_005, 10_008, 10_009] as readonly number[],
 } as const;
 
-const BOX_NETWORK = 'IPAddressAllow= of courtd-ship.service';
 /**
  * What an error means: the first row whose pattern matches its line of names, codes and messages counts. WHERE are the servers, WHY is
  * the message.
@@ -48,19 +47,9 @@ const FAULTS: readonly (readonly [RegExp, FaultKind, string])[] = [
     'WHERE does not let this user do that (WHY). Give a box the permissions of FLEET.md for its COURTD_SHIP_BOX; "courtd fleet" needs the user of headquarters.',
   ],
   [
-    /ERR_TLS_CERT_ALTNAME_INVALID/,
+    /SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)|\bCERT_|ERR_TLS_CERT_/,
     'refused',
-    'The certificate of WHERE is for another name. Correct the name in the URL, or renew the certificate with this name.',
-  ],
-  [
-    /CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/,
-    'refused',
-    'The certificate of WHERE is not valid at this time. Check the clock of this machine ("timedatectl"); if it is right, renew the certificate.',
-  ],
-  [
-    /SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)|\bCERT_/,
-    'refused',
-    'The certificate of WHERE is not signed by an authority that this machine trusts. Name the certificate of the authority: COURTD_SHIP_CA on a box, --ca for "courtd fleet".',
+    'This machine does not accept the certificate of WHERE (WHY). Check the name in the URL, the clock ("timedatectl"), and the certificate of the authority: COURTD_SHIP_CA on a box, --ca for "courtd fleet".',
   ],
   [
     /ERR_(SSL|TLS)_|EPROTO|\btls\b/i,
@@ -72,33 +61,15 @@ const FAULTS: readonly (readonly [RegExp, FaultKind, string])[] = [
     'refused',
     'WHERE does not accept a message that is as large as the next event. Set "max_payload: 9MB" on the servers and run "courtd fleet init"; nothing is shipped until then.',
   ],
+  [/\b10(?!059)\d{3}\b/, 'busy', 'WHERE does not do that now: WHY. Check the servers; it is tried again.'],
   [
-    /\b(10039|10076)\b/,
-    'refused',
-    'JetStream is not enabled for this user on WHERE. Enable it: FLEET.md has a configuration.',
-  ],
-  [
-    /\b10059\b|NoResponders/,
+    // What the library cannot read as an answer ends in an error of JavaScript's own.
+    /\b10059\b|NoResponders|^(JetStream\w*|Syntax|Type)Error/,
     'busy',
-    'WHERE has no stream of a fleet, or is not ready. Create the stream with "courtd fleet init URL", and check that more than half of the servers run.',
+    'WHERE has no stream of a fleet, or is not ready. Check the URL, create the stream with "courtd fleet init URL", and check that more than half of the servers run.',
   ],
-  [/\b10\d{3}\b/, 'busy', 'WHERE does not do that now: WHY. Check the servers; it is tried again.'],
-  // What the library cannot read as an answer ends in an error of JavaScript's own.
-  [
-    /^(JetStream\w*|Syntax|Type)Error/,
-    'busy',
-    'What answers at WHERE is not JetStream. Check the URL, and the servers.',
-  ],
-  [
-    /\bTimeoutError/,
-    'away',
-    `WHERE does not answer. Check that more than half of the servers run, and that ${BOX_NETWORK} has their addresses.`,
-  ],
-  [
-    /(?:)/,
-    'away',
-    `WHERE cannot be reached: WHY. Check the line and the name, and that ${BOX_NETWORK} has the address.`,
-  ],
+  [/\bTimeoutError/, 'away', 'WHERE does not answer. Check that more than half of the servers run.'],
+  [/(?:)/, 'away', 'WHERE cannot be reached: WHY. Check the line, the name and the firewalls.'],
 ];
 
 /**

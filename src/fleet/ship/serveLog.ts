@@ -1,15 +1,14 @@
 import type { DataDirectory } from '../../base/dataDirectory.ts';
-import { COMMAND_BUSY_MS, FOLLOW_POLL_MS } from '../../base/limits.ts';
+import { FOLLOW_POLL_MS } from '../../base/limits.ts';
 import { UsageError } from '../../base/operatorError.ts';
 import { pause } from '../../base/pause.ts';
 import { arrivalToJson } from '../../protocol/event.ts';
 import type { Epoch } from '../../store/db/epochs.ts';
 import { withDatabase } from '../../store/db/withDatabase.ts';
-import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/read/arrivalLog.ts';
+import { ArrivalLog } from '../../store/read/arrivalLog.ts';
 import { secretOf } from '../../store/write/ledger.ts';
 import { LEARNT_EVENTS, Pseudonyms } from '../../store/write/pseudonyms.ts';
 import { CHUNK_LIMITS } from '../log/chunk.ts';
-import { retry } from '../log/retry.ts';
 
 /** The first line of a feed. */
 export interface LogHead {
@@ -58,20 +57,21 @@ export async function* serveLog(
   const secret = await withDatabase({ data: directory }, secretOf);
   const pseudonyms = players === 'pseudonym' ? new Pseudonyms(secret) : undefined;
   const log = new ArrivalLog(directory);
+  const read = (after: number) => log.after(after, CHUNK_LIMITS.events);
   try {
-    const { epochs, lastSeq, prunedSeq } = await read(log, Number.MAX_SAFE_INTEGER);
+    const { epochs, lastSeq, prunedSeq } = read(Number.MAX_SAFE_INTEGER);
     const head: LogHead = { epochs, newest_seq: lastSeq, pruned_seq: prunedSeq };
     yield [`${JSON.stringify(head)}\n`];
     let seq = await after();
     for (let known = Math.max(0, seq - LEARNT_EVENTS); pseudonyms !== undefined && known < seq; ) {
-      const { events, upTo, restored } = await read(log, known);
+      const { events, upTo, restored } = read(known);
       if (restored !== undefined) return;
       pseudonyms.learn(events);
       known = Math.max(upTo, known + 1);
     }
     let idleAt = 0;
     while (!signal.aborted) {
-      const arrivals = await read(log, seq);
+      const arrivals = read(seq);
       if (arrivals.restored !== undefined) return;
       const events = pseudonyms?.under(arrivals.events) ?? arrivals.events;
       if (arrivals.damage.isFound) onDamage(`${arrivals.damage}`);
@@ -89,13 +89,6 @@ export async function* serveLog(
   } finally {
     log.close();
   }
-}
-
-/** Waits for a database that is locked, for a while. */
-function read(log: ArrivalLog, after: number): Promise<Arrivals> {
-  const isPassing = (error: unknown) => error instanceof TemporarilyUnreadable && error.isLocked;
-  const pace = { everyMs: FOLLOW_POLL_MS, forMs: COMMAND_BUSY_MS };
-  return retry(() => log.after(after, CHUNK_LIMITS.events), isPassing, pace);
 }
 
 function* chunksOf(lines: readonly string[], isLast: boolean): Generator<string[]> {

@@ -16,6 +16,7 @@ const STATUS_MS = 60_000;
 const END_MS = 4_000;
 
 const STATE_OF = { away: 'connecting', busy: 'behind', refused: 'refused' } as const;
+const NETWORK = ' IPAddressAllow= of courtd-ship.service must have their addresses.';
 
 interface ShipperOptions {
   readonly box: string;
@@ -127,7 +128,11 @@ export class Shipper {
       return true;
     }
     if (error instanceof NatsFault) {
-      this.#put({ state: STATE_OF[error.kind], error: `${error.message} The box keeps its events.` });
+      const network = error.kind === 'away' ? NETWORK : '';
+      this.#put({
+        state: STATE_OF[error.kind],
+        error: `${error.message}${network} The box keeps its events.`,
+      });
     } else if (error instanceof Moved || error instanceof LogUnavailable) {
       // The shipper asks again, and nobody else need know; but not if asking has not helped.
       const state = error instanceof Moved ? 'behind' : this.#report.state;

@@ -34,8 +34,6 @@ export interface OpenOptions {
   readonly acceptOlder?: boolean;
   /** The caller holds the lock of the directory: its previous holder may have written, and its sync may have failed. */
   readonly isLocked?: boolean;
-  /** How long SQLite may wait for a lock, in milliseconds: the event loop is blocked meanwhile. */
-  readonly busyMs?: number;
 }
 
 /**
@@ -44,7 +42,7 @@ export interface OpenOptions {
  */
 export function openDatabase(
   directory: DataDirectory,
-  { create = false, check = false, busyMs = COMMAND_BUSY_MS, ...options }: OpenOptions = {},
+  { create = false, check = false, ...options }: OpenOptions = {},
 ): Database.Database {
   const file = directory.file('database');
   try {
@@ -56,7 +54,7 @@ export function openDatabase(
     }
     lookAt(directory, check);
     return withReserve(directory, () => {
-      const db = new Database(file, { fileMustExist: true, timeout: busyMs });
+      const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
       try {
         prepare(db, directory, { create, ...options });
       } catch (error) {

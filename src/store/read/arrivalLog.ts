@@ -13,15 +13,8 @@ const FOLLOW_LINGER_MS = 300;
 /** The header of the WAL index: it changes with every commit, and holds the number of frames (SQLite, "WAL-mode File Format", 2.1). */
 const INDEX_HEADER = { bytes: 96, framesAt: 16 } as const;
 
-/** The database cannot be read now, but may be later: it is locked, or missing. */
-export class TemporarilyUnreadable extends OperatorError {
-  readonly isLocked: boolean;
-
-  constructor(error: OperatorError) {
-    super(error.message);
-    this.isLocked = failureKind(error.cause) === 'busy';
-  }
-}
+/** The database cannot be read now, but may be later: it stays locked, or is missing. */
+export class TemporarilyUnreadable extends OperatorError {}
 
 /** Seqs, inclusive. */
 interface SeqRange {
@@ -113,7 +106,7 @@ export class ArrivalLog {
     if (this.#open !== undefined) return this.#open.reader;
     this.#seen = lookOf(this.#directory);
     const file = identityOf(this.#directory);
-    const db = openDatabase(this.#directory, { busyMs: 0 });
+    const db = openDatabase(this.#directory);
     try {
       this.#open = { db, reader: new ArrivalReader(db, this.#filter), file };
     } catch (error) {
@@ -140,7 +133,7 @@ export class ArrivalLog {
       if (!(explained instanceof OperatorError)) throw explained;
       // Without a cause, it was refused before SQLite opened it: it is missing, older, newer, or not set up.
       const isPassing = explained.cause === undefined ? !isOpened : failureKind(explained.cause) === 'busy';
-      throw isPassing ? new TemporarilyUnreadable(explained) : explained;
+      throw isPassing ? new TemporarilyUnreadable(explained.message) : explained;
     }
   }
 }
