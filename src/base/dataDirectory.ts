@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { fsync } from './atomicFile.ts';
 import { inheritOwner } from './owner.ts';
-import { createPrivateIfMissing, openCarefully } from './privateFile.ts';
+import { createPrivateIfMissing, openCarefully, readSmall } from './privateFile.ts';
 
 /** The files that courtd opens by name. Others, such as an export that root has written, need not be accessible. */
 const FILES = {
@@ -37,9 +37,6 @@ const SOCKETS = {
 const NAMES = { ...FILES, ...SOCKETS };
 
 type OwnFile = keyof typeof FILES;
-
-/** No small file has more. */
-export const SMALL_FILE_BYTES = 16 * 1024;
 
 /** With the bit by which new files inherit the group of the directory. */
 const DIRECTORY_MODE = 0o2770;
@@ -89,18 +86,9 @@ export class DataDirectory {
     return openCarefully(this.file(name), flags);
   }
 
-  /**
-   * In a single read, since a file that somebody put there may have no end.
-   * @returns the text of a small file: its first 16 KiB. @throws Node's error.
-   */
+  /** @returns the text of a small file. @throws Node's error. */
   read(name: OwnFile): string {
-    const fd = this.open(name, fs.constants.O_RDONLY);
-    try {
-      const bytes = Buffer.alloc(SMALL_FILE_BYTES);
-      return bytes.toString('utf8', 0, fs.readSync(fd, bytes));
-    } finally {
-      fs.closeSync(fd);
-    }
+    return readSmall(this.file(name));
   }
 
   /**

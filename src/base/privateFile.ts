@@ -3,6 +3,7 @@ import { inheritOwner } from './owner.ts';
 
 /** Read and write for owner and group, nothing for others: the database holds what cameras sent, and hashes of tokens. */
 const FILE_MODE = 0o660;
+export const SMALL_FILE_BYTES = 16 * 1024;
 const { O_NOFOLLOW, O_NONBLOCK } = fs.constants;
 
 /**
@@ -12,6 +13,17 @@ const { O_NOFOLLOW, O_NONBLOCK } = fs.constants;
  */
 export function openCarefully(file: string, flags: number): number {
   return fs.openSync(file, flags | O_NOFOLLOW | O_NONBLOCK);
+}
+
+/** Reads once: a file that somebody put there may have no end. @returns its first SMALL_FILE_BYTES as text. @throws Node's error. */
+export function readSmall(file: string): string {
+  const fd = openCarefully(file, fs.constants.O_RDONLY);
+  try {
+    const bytes = Buffer.alloc(SMALL_FILE_BYTES);
+    return bytes.toString('utf8', 0, fs.readSync(fd, bytes));
+  } finally {
+    fs.closeSync(fd);
+  }
 }
 
 /**

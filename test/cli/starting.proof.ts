@@ -36,17 +36,6 @@ async function heldUp(t: Test, args: readonly string[] = []) {
   return { child, exited, log, data, token, goOn: () => reader.exec('ROLLBACK') };
 }
 
-t.test('SIGHUP while it starts ends nothing', async (t) => {
-  const { child, exited, log, goOn } = await heldUp(t);
-  child.kill('SIGHUP');
-  await log.find(({ msg }) => msg.startsWith('SIGHUP'));
-  t.notOk(log.all.some(({ msg }) => msg === 'listening'));
-  goOn();
-  await log.find(({ msg }) => msg === 'listening');
-  child.kill('SIGTERM');
-  t.strictSame(await exited, [0, null]);
-});
-
 t.test('a certificate that is replaced while it starts is served', async (t) => {
   const folder = temporaryFolder(t);
   const [old, renewed] = [makePair(folder, 'old'), makePair(folder, 'renewed')];

@@ -1,8 +1,7 @@
 import t, { type Test } from 'tap';
 import { visible } from '../../src/base/visibleText.ts';
-import { BIN, type CommandResult, courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
+import { BIN, type CommandResult, Daemon, run } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
-import { FakeSystemd } from '../harness/fakeSystemd.ts';
 
 /** C1's CSI and OSC, DEL, a bidirectional override and isolate, a line separator. */
 const UNSAFE = '\u009b31m \u009d0;title\u0007 \u007f \u202elive\u2066 \u2028';
@@ -54,33 +53,4 @@ t.test("the daemon's log has none of it either, and is the same JSON", async (t)
   await daemon.stop();
   isTame(t, text, 'the log');
   t.match(daemon.log.find(({ code }) => code === 'invalid_event')?.msg, JSON.stringify(UNSAFE).slice(1, 8));
-});
-
-const NARROW = `import fcntl, os, pty, struct, sys, termios
-pid, fd = pty.fork()
-if pid == 0:
-  fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 40, 0, 0))
-  os.execvp(sys.argv[1], sys.argv[1:])
-try:
-  while True: os.write(1, os.read(fd, 1000))
-except OSError: pass
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
-
-t.test('on a terminal check is as wide as that, and has colours unless NO_COLOR is set', async (t) => {
-  const data = temporaryFolder(t);
-  t.match(await courtd(['token', 'rotate', '--data', data]), { status: 0 });
-  const system = new FakeSystemd(t);
-  const shown = async (env: Record<string, string>) => {
-    const args = ['-c', NARROW, BIN, 'check', '--data', data];
-    return (await run('python3', args, { env: { ...process.env, ...system.environment(env) } })).stdout;
-  };
-  const plain = await shown({ NO_COLOR: '1' });
-  t.notMatch(plain, '\u001b');
-  const lines = plain.split('\r\n');
-  t.ok(lines.length > 12);
-  for (const line of lines.filter((line) => /\s\S+\s/.test(line.trim()))) t.ok(line.length <= 40, line);
-  const coloured = await shown({ NO_COLOR: '' });
-  t.match(coloured, '\u001b[33mwarn  \u001b[0mtimer: ');
-  t.match(coloured, '\u001b[33mwarn  \u001b[0mbackup: ');
-  t.match(coloured, '\u001b[32mok    \u001b[0m');
 });

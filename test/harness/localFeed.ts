@@ -1,6 +1,7 @@
 import type { DataDirectory } from '../../src/base/dataDirectory.ts';
 import type { Feed } from '../../src/fleet/ship/boxLog.ts';
-import { type Players, serveLog } from '../../src/fleet/ship/serveLog.ts';
+import { serveLog } from '../../src/fleet/ship/serveLog.ts';
+import type { Players } from '../../src/fleet/ship/settings.ts';
 
 interface FeedOptions {
   readonly players?: Players;

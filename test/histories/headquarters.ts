@@ -1,9 +1,9 @@
 import type { DataDirectory } from '../../src/base/dataDirectory.ts';
 import type { Chunk as StoredChunk } from '../../src/fleet/log/chunk.ts';
 import { NatsFault } from '../../src/fleet/nats/faults.ts';
+import type { ShipReport } from '../../src/fleet/report/shipReport.ts';
 import { type LastChunk, Moved } from '../../src/fleet/ship/cursor.ts';
 import type { Headquarters as Destination } from '../../src/fleet/ship/natsLog.ts';
-import type { ShipReport } from '../../src/fleet/ship/report.ts';
 import { Shipper } from '../../src/fleet/ship/shipper.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import type { Random } from '../../src/vendor/simulate/random.ts';

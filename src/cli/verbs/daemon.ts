@@ -5,7 +5,7 @@ import { STATUS_PATH } from '../../control/controlClient.ts';
 import { type ControlRoute, jsonRoute } from '../../control/controlServer.ts';
 import { dropRoute, eraseRoute, pruneRoute } from '../../control/workRoutes.ts';
 import { viewCopy } from '../../fleet/report/copyReport.ts';
-import { viewShip } from '../../fleet/ship/view.ts';
+import { viewShip } from '../../fleet/report/shipReport.ts';
 import { makeStatus } from '../../health/makeStatus.ts';
 import { problem } from '../../health/problems.ts';
 import type { CopyStatus, DaemonStatus, ShipView } from '../../health/status.ts';

@@ -8,7 +8,7 @@ import { ERASE_PATH, type EraseBody } from '../../control/workRoutes.ts';
 import { shownUrl } from '../../fleet/nats/address.ts';
 import { copyReport } from '../../fleet/report/copyReport.ts';
 import { runDirectory } from '../../fleet/report/reportFile.ts';
-import { shipReport } from '../../fleet/ship/report.ts';
+import { shipReport } from '../../fleet/report/shipReport.ts';
 import { serviceOf } from '../../host/serviceSettings.ts';
 import { mayName, type Naming, naming } from '../../protocol/playerRedaction.ts';
 import { previousFiles } from '../../store/db/previousDatabases.ts';

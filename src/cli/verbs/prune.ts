@@ -5,7 +5,7 @@ import { bytesFor, counted, isoTime } from '../../base/units.ts';
 import { assertDaemonRuns, haveDone } from '../../control/controlClient.ts';
 import { PRUNE_PATH } from '../../control/workRoutes.ts';
 import { viewCopy } from '../../fleet/report/copyReport.ts';
-import { viewShip } from '../../fleet/ship/view.ts';
+import { viewShip } from '../../fleet/report/shipReport.ts';
 import { serviceOf } from '../../host/serviceSettings.ts';
 import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import { isOfAll, type PruneSelection } from '../../store/keep/expiredEvents.ts';

@@ -46,7 +46,6 @@ export function define(command: Command): void {
     .command('show')
     .description('show one rejected request, and print its body as it came')
     .argument('<id>')
-    .addOption(json())
     .addHelpText('after', '\nExample:\n  courtd rejections show 8f1c2d3e-4b5a > body.json')
     .action((id, _options, command) => show(id, command.optsWithGlobals()));
   command
@@ -62,7 +61,6 @@ export function define(command: Command): void {
     .argument('[id...]')
     .option('--older-than <age>', 'only those rejected longer ago: a number with s, m, h or d', parsePeriod)
     .option('--all', 'all of them')
-    .addOption(json())
     .addHelpText('after', '\nExample:\n  sudo courtd rejections drop --older-than 7d')
     .action((ids: string[], { olderThan, all }, command) => {
       if ([ids.length > 0, olderThan !== undefined, all !== undefined].filter(Boolean).length !== 1)
@@ -102,8 +100,8 @@ function linesOf({ id, at, client, status, code, source, court_id, events, error
   return `${visible(what)}\n    ${visible(error)}\n`;
 }
 
-/** `courtd rejections show ID`: one rejected request, with its body. */
-async function show(id: string, options: DataOption & JsonOption): Promise<void> {
+/** `courtd rejections show ID`: what is known of one rejected request, and its body alone on standard output. */
+async function show(id: string, options: DataOption): Promise<void> {
   const found = await read(options, (file) => file.find(id));
   if (found === undefined) throw unknownId(id);
   const body = found.gzip === null ? null : unpacked(found.gzip);
@@ -111,30 +109,14 @@ async function show(id: string, options: DataOption & JsonOption): Promise<void>
     throw new OperatorError(
       `The body of ${id} is damaged on the disk. "courtd rejections export" writes the others.`,
     );
-  const text = body === null ? null : textOf(body);
-  if (options.json) {
-    const body_base64 = text === null ? (body?.toString('base64') ?? null) : null;
-    return printJson({ ...reportOf(found), body: text, body_base64 });
-  }
   const size = body === null ? 'not kept' : counted(body.length, 'byte');
   const facts = Object.entries({ ...reportOf(found), body: size });
   say(pairsText(facts.map(([name, value]) => [name, String(value ?? '-')])).trimEnd());
-  if (body === null) return;
-  // A program that reads it gets nothing else.
-  printData(process.stdout.isTTY ? `${text ?? body.toString('latin1')}\n` : body);
+  if (body !== null) printData(process.stdout.isTTY ? `${body}\n` : body);
 }
 
 function unknownId(id: string): OperatorError {
   return new OperatorError(`There is no rejection ${JSON.stringify(id)}. "courtd rejections" shows them.`);
-}
-
-/** @returns the text of a body; null if it is not UTF-8. */
-function textOf(body: Buffer): string | null {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
-  } catch {
-    return null;
-  }
 }
 
 interface ExportOptions extends DataOption {
@@ -173,12 +155,11 @@ function sayDamaged(id: string): void {
 /** `courtd rejections drop`. */
 async function drop(
   ids: readonly string[],
-  { data, json, olderThan }: DataOption & JsonOption & { readonly olderThan?: number },
+  { data, olderThan }: DataOption & { readonly olderThan?: number },
 ): Promise<void> {
   const beforeMs = olderThan === undefined ? null : Date.now() - olderThan * 1_000;
   const which = ids.length > 0 ? { ids } : { beforeMs };
   const rejections = await haveDone<number>(data, DROP_PATH, which, () => {});
   if (ids.length > 0 && rejections === 0) throw unknownId(ids[0]!);
-  if (json) return printJson({ rejections });
   say(`Deleted ${counted(rejections, 'rejection')}.`);
 }

@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import { FOLLOW_POLL_MS, READ_CHUNK_ROWS } from '../../base/limits.ts';
 import { visible } from '../../base/visibleText.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
+import { playersSetting } from '../../fleet/ship/settings.ts';
 import { eotToNs } from '../../protocol/eot.ts';
 import { EotWindow, type Left } from '../../protocol/eotWindow.ts';
 import { type Arrival, arrivalToJson, markLate } from '../../protocol/event.ts';
@@ -97,7 +98,7 @@ async function tail(options: TailOptions): Promise<void> {
 
 /** Ends when its standard input does. */
 async function tailForShipper(data: TailOptions['data']): Promise<void> {
-  const { playersSetting, serveLog } = await import('../../fleet/ship/serveLog.ts');
+  const { serveLog } = await import('../../fleet/ship/serveLog.ts');
   const { promise, resolve } = Promise.withResolvers<number>();
   let asked = '';
   process.stdin.setEncoding('utf8').on('data', (text: string) => {

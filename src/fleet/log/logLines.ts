@@ -31,15 +31,15 @@ export function logLines(pieces: AsyncIterable<Buffer>): RestoreSource {
  * @throws {OperatorError} names the first line that is none of courtd's, or was cut off.
  */
 async function* loggedEvents(pieces: AsyncIterable<Buffer>): AsyncGenerator<LoggedEvent[]> {
-  let lines: Line[] = [];
+  let events: LoggedEvent[] = [];
   for await (const line of splitLines(pieces)) {
     if (!line.hasEnd) throw fault(line.number, 'has no end: the lines were cut off');
-    lines.push(line);
-    if (lines.length < BATCH_EVENTS) continue;
-    yield decodeLines(lines);
-    lines = [];
+    events.push(decodeLine(line));
+    if (events.length < BATCH_EVENTS) continue;
+    yield events;
+    events = [];
   }
-  yield decodeLines(lines);
+  yield events;
 }
 
 function fault(number: number, what: string): OperatorError {
@@ -48,13 +48,10 @@ function fault(number: number, what: string): OperatorError {
   );
 }
 
-function decodeLines(lines: readonly Line[]): LoggedEvent[] {
-  const heads = lines.map(parseHead);
-  const texts = lines.map(({ bytes }, i) => bytes.toString().slice(heads[i]!.length, -1));
-  return decodeEvents(lines, texts).map((event, i) => {
-    const { length: _, isErased, ...head } = heads[i]!;
-    return { ...head, event: isErased ? { ...event, erased: true } : event };
-  });
+function decodeLine(line: Line): LoggedEvent {
+  const { length, isErased, ...head } = parseHead(line);
+  const event = decodeEvent(line.number, line.bytes.toString().slice(length, -1));
+  return { ...head, event: isErased ? { ...event, erased: true } : event };
 }
 
 function parseHead({ bytes, number }: Line) {
@@ -71,21 +68,11 @@ function parseHead({ bytes, number }: Line) {
   return { box, epoch, seq, receivedMs, isErased: erased !== undefined, length: head.length };
 }
 
-/** Together, or, if that fails, one by one, to find the one at fault. */
-function decodeEvents(lines: readonly Line[], texts: readonly string[]): CourtEvent[] {
+function decodeEvent(number: number, text: string): CourtEvent {
   try {
-    const events = decodeBatch(Buffer.from(`[${texts.join(',')}]`));
-    if (events.length === texts.length) return events;
+    return decodeBatch(Buffer.from(text))[0]!;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
+    throw fault(number, `holds no event that courtd has stored: ${error.message.replace(/\.$/, '')}`);
   }
-  return texts.map((text, i) => {
-    try {
-      return decodeBatch(Buffer.from(text))[0]!;
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      const what = error.message.replace(/\.$/, '');
-      throw fault(lines[i]!.number, `holds no event that courtd has stored: ${what}`);
-    }
-  });
 }

@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { writeAtomically } from '../../base/atomicFile.ts';
-import { SMALL_FILE_BYTES } from '../../base/dataDirectory.ts';
 import { membersOf } from '../../base/json.ts';
+import { readSmall } from '../../base/privateFile.ts';
 import type { Epoch } from '../../store/db/epochs.ts';
 
 /** Small JSON files of the runtime directory, in which processes of several users report how far they are. */
@@ -20,6 +20,7 @@ export function runDirectory(env: NodeJS.ProcessEnv, data: string): string | und
 }
 
 /** What the members of a report may be. */
+type Shape<Report> = Readonly<Record<keyof Report, (value: unknown) => boolean>>;
 export const isText = (value: unknown) => typeof value === 'string';
 export const isTextOrNull = (value: unknown) => value === null || isText(value);
 export const isSeqOrNull = (value: unknown) =>
@@ -28,10 +29,10 @@ export const isSeqOrNull = (value: unknown) =>
 /** Written every few seconds: `at` says when. */
 export class ReportFile<Report extends { readonly at: string }> {
   readonly #name: string;
-  readonly #shape: Readonly<Record<keyof Report, (value: unknown) => boolean>>;
+  readonly #shape: Shape<Report>;
 
   /** @param name in the runtime directory. @param shape what each member may be. */
-  constructor(name: string, shape: Readonly<Record<keyof Report, (value: unknown) => boolean>>) {
+  constructor(name: string, shape: Shape<Report>) {
     this.#name = name;
     this.#shape = shape;
   }
@@ -54,19 +55,10 @@ export class ReportFile<Report extends { readonly at: string }> {
   /** @returns the last report; undefined without one. Another user has written it, so it may be anything. */
   read(runDir: string | undefined): Report | undefined {
     if (runDir === undefined) return undefined;
-    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
     try {
-      const fd = fs.openSync(path.join(runDir, this.#name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-      try {
-        const bytes = Buffer.alloc(SMALL_FILE_BYTES);
-        const report = membersOf(bytes.toString('utf8', 0, fs.readSync(fd, bytes, 0, bytes.length, 0)));
-        const names = Object.keys(this.#shape) as (keyof Report & string)[];
-        return names.every((name) => this.#shape[name](report[name]))
-          ? (report as unknown as Report)
-          : undefined;
-      } finally {
-        fs.closeSync(fd);
-      }
+      const report = membersOf(readSmall(path.join(runDir, this.#name))) as Record<keyof Report, unknown>;
+      const names = Object.keys(this.#shape) as (keyof Report)[];
+      return names.every((name) => this.#shape[name](report[name])) ? (report as Report) : undefined;
     } catch {
       return undefined;
     }

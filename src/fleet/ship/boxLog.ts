@@ -26,55 +26,41 @@ export interface Feed {
 }
 
 /** The log of a box, as a shipper reads it. */
-export class BoxLog {
+export interface BoxLog {
   readonly head: LogHead;
-  readonly #feed: Feed;
-  readonly #lines: AsyncIterator<string>;
-
-  private constructor(feed: Feed, lines: AsyncIterator<string>, head: LogHead) {
-    this.#feed = feed;
-    this.#lines = lines;
-    this.head = head;
-  }
-
-  /** @throws {LogUnavailable} */
-  static async open(feed: Feed): Promise<BoxLog> {
-    const lines = linesOf(feed);
-    try {
-      const { value } = await lines.next();
-      const head = membersOf(value ?? '');
-      if (Array.isArray(head.epochs) && head.epochs.length > 0)
-        return new BoxLog(feed, lines, head as unknown as LogHead);
-      throw new LogUnavailable(
-        'The log of this box cannot be read. Look for the messages of "courtd tail", such as with "journalctl -u courtd-feed@*".',
-      );
-    } catch (error) {
-      feed.close();
-      throw error;
-    }
-  }
-
   /** @param after a seq. @yields the events behind it, without end; call it once. @throws {LogUnavailable} */
-  async *pieces(after: number): AsyncGenerator<Piece> {
-    this.#feed.answer(`${after}\n`);
-    let lines: string[] = [];
-    for (;;) {
-      const { value, done } = await this.#lines.next();
-      if (done)
-        throw new LogUnavailable(
-          'The log of this box has ended: a backup was restored, or its feed was stopped.',
-        );
-      const isLast = value === CHUNK_END.none;
-      if (isLast || value === CHUNK_END.more) {
-        yield { lines, isLast };
-        lines = [];
-      } else lines.push(`${value}\n`);
-    }
-  }
+  pieces(after: number): AsyncGenerator<Piece>;
+  close(): void;
+}
 
-  close(): void {
-    this.#feed.close();
+/** @throws {LogUnavailable} */
+export async function openLog(feed: Feed): Promise<BoxLog> {
+  const lines = linesOf(feed);
+  try {
+    const { value } = await lines.next();
+    const head = membersOf(value ?? '') as unknown as LogHead;
+    if (Array.isArray(head.epochs) && head.epochs.length > 0)
+      return { head, pieces: (after) => piecesOf(feed, lines, after), close: () => feed.close() };
+    throw new LogUnavailable(
+      'The log of this box cannot be read. Look for the messages of "courtd tail", such as with "journalctl -u courtd-feed@*".',
+    );
+  } catch (error) {
+    feed.close();
+    throw error;
   }
+}
+
+async function* piecesOf(feed: Feed, all: AsyncIterable<string>, after: number): AsyncGenerator<Piece> {
+  feed.answer(`${after}\n`);
+  let lines: string[] = [];
+  for await (const line of all) {
+    const isLast = line === CHUNK_END.none;
+    if (isLast || line === CHUNK_END.more) {
+      yield { lines, isLast };
+      lines = [];
+    } else lines.push(`${line}\n`);
+  }
+  throw new LogUnavailable('The log of this box has ended: a backup was restored, or its feed was stopped.');
 }
 
 async function* linesOf({ bytes }: Feed): AsyncGenerator<string> {

@@ -1,6 +1,5 @@
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { FOLLOW_POLL_MS } from '../../base/limits.ts';
-import { UsageError } from '../../base/operatorError.ts';
 import { pause } from '../../base/pause.ts';
 import { arrivalToJson } from '../../protocol/event.ts';
 import type { Epoch } from '../../store/db/epochs.ts';
@@ -9,6 +8,7 @@ import { ArrivalLog } from '../../store/read/arrivalLog.ts';
 import { secretOf } from '../../store/write/ledger.ts';
 import { LEARNT_EVENTS, Pseudonyms } from '../../store/write/pseudonyms.ts';
 import { CHUNK_LIMITS } from '../log/chunk.ts';
+import type { Players } from './settings.ts';
 
 /** The first line of a feed. */
 export interface LogHead {
@@ -23,22 +23,10 @@ export interface LogHead {
 /** The line that ends each chunk: whether more events are stored. */
 export const CHUNK_END = { more: '{"more":true}', none: '{"more":false}' } as const;
 
-/** Headquarters gets players as the cameras name them, or under pseudonyms. */
-export const PLAYERS = ['as-sent', 'pseudonym'] as const;
-export type Players = (typeof PLAYERS)[number];
-
 /** Events that come one by one are gathered for this long. */
 const GATHER_MS = 2_000;
 /** While nothing comes, an empty chunk says so. */
 const IDLE_MS = 60_000;
-
-/** @throws {UsageError} if COURTD_SHIP_PLAYERS is something else. */
-export function playersSetting({ COURTD_SHIP_PLAYERS: value = 'as-sent' }: NodeJS.ProcessEnv): Players {
-  const players = PLAYERS.find((one) => one === value);
-  if (players === undefined)
-    throw new UsageError(`COURTD_SHIP_PLAYERS="${value}" is unknown. Set one of ${PLAYERS.join(', ')}.`);
-  return players;
-}
 
 /**
  * What `courtd tail --json --follow --after -` writes for a shipper: a LogHead, then in chunks the lines of `tail --json` behind the

@@ -1,6 +1,9 @@
 import { boxNameFault } from '../../base/boxName.ts';
 import { UsageError } from '../../base/operatorError.ts';
-import { type Players, playersSetting } from './serveLog.ts';
+
+/** Headquarters gets players as the cameras name them, or under pseudonyms. */
+const PLAYERS = ['as-sent', 'pseudonym'] as const;
+export type Players = (typeof PLAYERS)[number];
 
 /** The settings of the shipper: the COURTD_SHIP_ variables. */
 export interface ShipSettings {
@@ -8,7 +11,6 @@ export interface ShipSettings {
   readonly box: string;
   readonly creds: string | undefined;
   readonly ca: string | undefined;
-  readonly players: Players;
   /** A socket; undefined: the log is read from the data directory. */
   readonly feed: string | undefined;
 }
@@ -25,12 +27,19 @@ export function shipSettings(env: NodeJS.ProcessEnv): ShipSettings {
     throw new UsageError(
       `COURTD_SHIP_BOX="${box}" is not the name of a box. ${fault} No other box may have it.`,
     );
+  playersSetting(env);
   return {
     url,
     box,
     creds: env.COURTD_SHIP_CREDS,
     ca: env.COURTD_SHIP_CA,
-    players: playersSetting(env),
     feed: env.COURTD_SHIP_FEED,
   };
+}
+
+/** @throws {UsageError} if COURTD_SHIP_PLAYERS is something else. */
+export function playersSetting({ COURTD_SHIP_PLAYERS: value = 'as-sent' }: NodeJS.ProcessEnv): Players {
+  const players = PLAYERS.find((one) => one === value);
+  if (players !== undefined) return players;
+  throw new UsageError(`COURTD_SHIP_PLAYERS="${value}" is unknown. Set one of ${PLAYERS.join(', ')}.`);
 }

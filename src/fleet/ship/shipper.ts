@@ -5,10 +5,10 @@ import { membersOf } from '../../base/json.ts';
 import { every, pause } from '../../base/pause.ts';
 import { type Chunk, seqOf } from '../log/chunk.ts';
 import { NatsFault } from '../nats/faults.ts';
-import { BoxLog, type Feed, LogUnavailable } from './boxLog.ts';
+import { type ShipReport, shipReport } from '../report/shipReport.ts';
+import { type Feed, LogUnavailable, openLog } from './boxLog.ts';
 import { Fenced, hasChunk, Moved, startCursor } from './cursor.ts';
 import type { Headquarters } from './natsLog.ts';
-import { type ShipReport, shipReport } from './report.ts';
 
 const REPORT_EVERY_MS = 5_000;
 const STATUS_MS = 60_000;
@@ -74,7 +74,7 @@ export class Shipper {
     const { once, signal } = this.#options;
     const hq = this.#headquarters;
     await hq.connect();
-    const log = await BoxLog.open(this.#openFeed());
+    const log = await openLog(this.#openFeed());
     const close = () => log.close();
     signal.addEventListener('abort', close);
     try {
@@ -108,7 +108,7 @@ export class Shipper {
   }
 
   async #isOurs(chunk: Chunk): Promise<boolean> {
-    const log = await BoxLog.open(this.#openFeed());
+    const log = await openLog(this.#openFeed());
     try {
       return await hasChunk(log, chunk);
     } finally {

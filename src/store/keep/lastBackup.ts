@@ -1,4 +1,5 @@
-import { type DataDirectory, SMALL_FILE_BYTES } from '../../base/dataDirectory.ts';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { SMALL_FILE_BYTES } from '../../base/privateFile.ts';
 
 /** What a backup is called in a directory that keeps several, by its time (base/atomicFile.ts). */
 export const BACKUP_NAME = /^courtd-(\d{8}T\d{6}Z)\.db$/;
@@ -11,24 +12,23 @@ const ISO_CHARS = 24;
  * @returns milliseconds since 1970-01-01T00:00:00Z; undefined if that is not known.
  */
 export function lastBackupMs(directory: DataDirectory): number | undefined {
-  try {
-    const ms = Date.parse(directory.read('backupNote').slice(0, ISO_CHARS));
-    return Number.isNaN(ms) ? undefined : ms;
-  } catch {
-    return undefined;
-  }
+  const ms = Date.parse(readNote(directory).slice(0, ISO_CHARS));
+  return Number.isNaN(ms) ? undefined : ms;
 }
 
 /** @returns the directories of backups, each with the time of its latest one (ISO 8601). */
 export function backupPlaces(directory: DataDirectory): Map<string, string> {
-  const lines = (() => {
-    try {
-      return directory.read('backupNote').split('\n').slice(1, -1);
-    } catch {
-      return [];
-    }
-  })();
+  const lines = readNote(directory).split('\n').slice(1, -1);
   return new Map(lines.map((line) => [line.slice(ISO_CHARS + 1), line.slice(0, ISO_CHARS)]));
+}
+
+/** @returns the note; empty if there is none that can be read. */
+function readNote(directory: DataDirectory): string {
+  try {
+    return directory.read('backupNote');
+  } catch {
+    return '';
+  }
 }
 
 /**

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
-import { viewShip } from '../../../src/fleet/ship/view.ts';
+import { viewShip } from '../../../src/fleet/report/shipReport.ts';
 import type { ShipView } from '../../../src/health/status.ts';
 import type { WireEvent } from '../../../src/protocol/eventSchema.ts';
 import { openDatabase } from '../../../src/store/db/openDatabase.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
-import { BoxLog } from '../../../src/fleet/ship/boxLog.ts';
+import { openLog } from '../../../src/fleet/ship/boxLog.ts';
 import { decodeBatch } from '../../../src/protocol/decodeBatch.ts';
 import { openDatabase } from '../../../src/store/db/openDatabase.ts';
 import { type Cleanup, temporaryFolder } from '../../harness/daemon.ts';
@@ -27,7 +27,7 @@ function boxOf(t: Cleanup): Box {
 
 /** What leaves a box: by a new feed, as after a kill. */
 async function stream({ data }: Box, after = 0): Promise<string[]> {
-  const log = await BoxLog.open(localFeed(new DataDirectory(data), { players: 'pseudonym' }));
+  const log = await openLog(localFeed(new DataDirectory(data), { players: 'pseudonym' }));
   const shipped: string[] = [];
   for await (const { lines, isLast } of log.pieces(after)) {
     shipped.push(...lines);

@@ -4,10 +4,10 @@ import t, { type Test } from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { CHUNK_LIMITS, type Chunk, messageOf, readChunk, seqOf } from '../../../src/fleet/log/chunk.ts';
 import { NatsFault } from '../../../src/fleet/nats/faults.ts';
-import { BoxLog, type Feed } from '../../../src/fleet/ship/boxLog.ts';
+import { type ShipReport, shipReport } from '../../../src/fleet/report/shipReport.ts';
+import { type BoxLog, type Feed, openLog } from '../../../src/fleet/ship/boxLog.ts';
 import { hasChunk, type LastChunk, Moved } from '../../../src/fleet/ship/cursor.ts';
 import type { Headquarters } from '../../../src/fleet/ship/natsLog.ts';
-import { type ShipReport, shipReport } from '../../../src/fleet/ship/report.ts';
 import { Shipper } from '../../../src/fleet/ship/shipper.ts';
 import type { WireEvent } from '../../../src/protocol/eventSchema.ts';
 import { courtd, temporaryFolder } from '../../harness/daemon.ts';
@@ -71,8 +71,8 @@ async function shipOnce(box: Box, headquarters: MemoryLog, url = 'nats://hq') {
   return { report, reports, damage };
 }
 
-async function openLog(t: Test, box: Box): Promise<BoxLog> {
-  const log = await BoxLog.open(localFeed(new DataDirectory(box.data)));
+async function logOf(t: Test, box: Box): Promise<BoxLog> {
+  const log = await openLog(localFeed(new DataDirectory(box.data)));
   t.teardown(() => log.close());
   return log;
 }
@@ -102,7 +102,7 @@ t.test(
 
 t.test('events that come one by one are gathered', async (t) => {
   const box = boxWith(t, event());
-  const log = await openLog(t, box);
+  const log = await logOf(t, box);
   const timer = setInterval(() => box.put(event()), 300);
   t.teardown(() => clearInterval(timer));
   const counts: number[] = [];
@@ -144,7 +144,7 @@ t.test('a chunk as a message, and back; a damaged message is none', async (t) =>
 
 t.test('a chunk is of this log if every event is the same, or was pruned', async (t) => {
   const box = boxWith(t, ...events(6));
-  const has = async (chunk: Chunk) => hasChunk(await openLog(t, box), chunk);
+  const has = async (chunk: Chunk) => hasChunk(await logOf(t, box), chunk);
   const lines = await box.lines();
   const own = { after: 2, last: 5, lines: lines.slice(2, 5) };
   t.equal(await has(own), true);
@@ -171,7 +171,7 @@ t.test('a chunk that claims to reach far does not have the whole log read', asyn
   }
   const feed: Feed = { bytes: bytes(), answer: () => {}, close: () => {} };
   const chunk = { after: 0, last: 1_000_000, lines: [1, 1_000_000].map(line) };
-  t.equal(await hasChunk(await BoxLog.open(feed), chunk), false);
+  t.equal(await hasChunk(await openLog(feed), chunk), false);
   t.ok(read < 5_000, `${read} events were read`);
 });
 
