@@ -121,7 +121,7 @@ export class IngestHandler {
       if (first !== undefined)
         info.camera = { source: first.source, court_id: first.courtId, events: events.length };
       const counts = first === undefined ? NO_EVENTS : await append(events);
-      if (connection.isLocal) telemetry.imported(events, counts);
+      if (connection.isLocal) telemetry.imported(counts);
       else telemetry.stored(info.client, events, counts, received);
       return counts;
     } finally {

@@ -6,7 +6,6 @@ import { type RefusalReport, Refusals, type Refused } from './refusals.ts';
 import { SlidingCounts } from './slidingCounts.ts';
 import type { SourceReport } from './source.ts';
 import { type QuietVenue, SourceTable } from './sourceTable.ts';
-import { Totals } from './totals.ts';
 
 /** Milliseconds by which the wall clock may drift from the monotonic one between two requests; above it, it has been set. */
 const CLOCK_SET_MS = 1_000;
@@ -48,8 +47,8 @@ const NOTHING: StoredSources = { days: 0, sources: [] };
  * that one is missing or faulty: a restart solves nothing.
  */
 export class Telemetry {
-  /** Since the start of the process. */
-  readonly totals = new Totals();
+  /** Since the start of the process: requests that were answered 202, and what became of their events. */
+  readonly totals = { requests: 0, accepted: 0, duplicate: 0, conflict: 0 };
   readonly refusals: Refusals;
   readonly #sources: SourceTable;
   readonly #minute = new SlidingCounts(2, 60, 1_000);
@@ -80,12 +79,15 @@ export class Telemetry {
     this.#sources.stored(client, events, received.wall, at);
     const { copies } = counts;
     if (copies !== undefined) this.#sources.repeated(copies, at);
-    this.totals.accepted(events, copies);
+    this.imported(counts);
   }
 
   /** Counts what was imported, in the totals alone: no camera has sent it now, to be silent or late afterwards. */
-  imported(events: readonly CourtEvent[], { copies }: Counts): void {
-    this.totals.accepted(events, copies);
+  imported({ accepted, duplicates, conflicts }: Counts): void {
+    this.totals.requests++;
+    this.totals.accepted += accepted;
+    this.totals.duplicate += duplicates - conflicts;
+    this.totals.conflict += conflicts;
   }
 
   /** Of what was rejected before, only these are there now. */

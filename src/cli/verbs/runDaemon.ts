@@ -18,7 +18,6 @@ import { SystemdNotifier } from '../../host/systemdNotify.ts';
 import { TlsCertificate } from '../../host/tlsCertificate.ts';
 import { AccessLog } from '../../http/accessLog.ts';
 import { CourtServer } from '../../http/server.ts';
-import { EventLoopDelay } from '../../metrics/eventLoopDelay.ts';
 import { metricsText } from '../../metrics/metrics.ts';
 import { RunFiles } from '../../metrics/runFiles.ts';
 import { freeBytesIn } from '../../store/keep/prune.ts';
@@ -83,7 +82,7 @@ async function start(frame: Frame): Promise<number> {
   const address = await listen(daemon, socket);
   const startedAt = new Date().toISOString();
   const status = () => boxStatus(daemon, address, startedAt);
-  const metrics = startMetrics(daemon);
+  const metrics = (report: Status) => metricsText(daemon, report);
   const control = new ControlServer(
     options.data,
     routesOf(daemon, async () => metrics((await status()).status), status),
@@ -220,15 +219,6 @@ function makeServer(
     connectionsPerAddress: options.connectionsPerAddress,
     keyPair: certificate?.keyPair,
   });
-}
-
-/** @returns makes the metrics. */
-function startMetrics({ parts, certificate, store, telemetry }: Daemon): (status: Status) => string {
-  const loopDelay = parts.adopt(new EventLoopDelay(), stop);
-  return (status) => {
-    const certificateEndMs = certificate && Date.parse(certificate.validity.expires_at);
-    return metricsText({ store, telemetry, loopDelay, certificateEndMs }, status);
-  };
 }
 
 async function listen(
