@@ -107,7 +107,7 @@ const CEILINGS = [
   { part: 'base protocol', ceiling: 3_022, final: 2_400 },
   { part: 'store', ceiling: 8_533, final: 5_300 },
   { part: 'http host', ceiling: 2_108, final: 1_850 },
-  { part: 'health telemetry control metrics', ceiling: 3_116, final: 2_500 },
+  { part: 'health telemetry control metrics', ceiling: 3_084, final: 2_500 },
   { part: 'cli', ceiling: 3_803, final: 3_500 },
   { part: 'session', ceiling: 2_705, final: 2_400 },
   { part: 'fleet', ceiling: 1_662, final: 1_500 },

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, RequestOptions } from 'node:http';
 import readline from 'node:readline';
 import type { DataDirectory } from '../base/dataDirectory.ts';
-import { type HttpAnswer, requestAnswer } from '../base/httpAnswer.ts';
 import { http } from '../base/nodeHttp.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import { statusWithoutDaemon } from '../health/makeStatus.ts';
@@ -17,7 +16,7 @@ import type { WorkLine } from './workRoutes.ts';
 /** The path of `DaemonStatus`. */
 export const STATUS_PATH = '/v1/status';
 
-/** How long the daemon may take to answer: one that waits for its disk answers nothing. */
+/** How long the daemon may be silent: one that waits for its disk answers nothing. */
 const ANSWER_MS = 5_000;
 /** A process that may write to the directory may answer in the place of the daemon, whose largest answer has 6 MB. */
 const LIMITS = { wholeMs: 2 * ANSWER_MS, chars: 16 * 1024 ** 2 } as const;
@@ -31,73 +30,83 @@ const NOBODY = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
  * @returns the answer as a value; undefined if no daemon runs.
  * @throws {OperatorError} if the socket is closed to this user, is no socket, nobody answers behind it, or not the daemon does.
  */
-export async function askDaemon<Answer>(directory: DataDirectory, path: string): Promise<Answer | undefined> {
-  const socketPath = directory.file('controlSocket');
-  checkSocketFile(socketPath);
-  let answer: HttpAnswer;
+export async function askDaemon<Answer>(data: DataDirectory, path: string): Promise<Answer | undefined> {
+  const response = await send(data, { path, signal: AbortSignal.timeout(LIMITS.wholeMs) });
+  if (response === undefined) return undefined;
   try {
-    answer = await requestAnswer({ socketPath, path, agent: false, timeout: ANSWER_MS }, undefined, LIMITS);
+    let text = '';
+    for await (const piece of response.setEncoding('utf8')) {
+      text += piece;
+      if (text.length > LIMITS.chars) throw notTheDaemon(data);
+    }
+    return JSON.parse(text);
   } catch (error) {
-    return explainFailure(error, directory) || undefined;
-  }
-  if (answer.status !== 200) throw unknownAnswer(directory, answer.status);
-  try {
-    return JSON.parse(answer.body);
-  } catch {
-    throw notTheDaemon(socketPath);
+    if (isNobody(error)) return undefined;
+    throw notTheDaemon(data);
   }
 }
 
 /** Asks the daemon how it is: see askDaemon. */
-export function askStatus(directory: DataDirectory): Promise<DaemonStatus | undefined> {
-  return askDaemon(directory, STATUS_PATH);
+export function askStatus(data: DataDirectory): Promise<DaemonStatus | undefined> {
+  return askDaemon(data, STATUS_PATH);
 }
 
 /**
  * @returns what the daemon says of the box; what the data directory shows if it does not answer.
  * @throws {OperatorError} if there is no database, or this user may not look.
  */
-export async function askBox(directory: DataDirectory): Promise<Status> {
+export async function askBox(data: DataDirectory): Promise<Status> {
   let daemon: DaemonStatus | undefined;
   try {
-    daemon = await askStatus(directory);
+    daemon = await askStatus(data);
   } catch (error) {
     if (!(error instanceof DaemonHangs)) throw error;
   }
-  if (daemon === undefined) return statusWithoutDaemon(directory, isServed(directory));
-  if (daemon.status !== undefined) return daemon.status;
-  throw new OperatorError(
-    `The daemon of ${directory} runs an older version, ${daemon.version}. Run "sudo systemctl restart courtd".`,
-  );
+  return daemon?.status ?? statusWithoutDaemon(data, isServed(data));
 }
 
-/** @returns false if no daemon runs. @throws {OperatorError} for every other failure. */
-function explainFailure(error: unknown, directory: DataDirectory): false {
-  const { code = '' } = error as NodeJS.ErrnoException;
-  if (error instanceof OperatorError) throw error;
-  if (NOBODY.includes(code)) return false;
-  if (code === 'ETIMEDOUT') throw new DaemonHangs(directory);
-  if (code !== 'EACCES' && code !== 'EPERM') throw notTheDaemon(directory.file('controlSocket'));
-  throw new OperatorError(
-    `${directory.file('controlSocket')} is not accessible to this user: use sudo, or join the group of the data directory.`,
-  );
+/** @returns the answer, once it begins with 200; undefined if no daemon runs. @throws {OperatorError} for every other failure. */
+async function send(
+  data: DataDirectory,
+  options: RequestOptions,
+  body?: string,
+): Promise<IncomingMessage | undefined> {
+  const socketPath = data.file('controlSocket');
+  checkSocketFile(socketPath);
+  const request = http.request({ ...options, socketPath, agent: false });
+  request.setTimeout(ANSWER_MS, () => request.destroy(new DaemonHangs(data)));
+  request.end(body);
+  try {
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    // The answer itself says that it is cut short.
+    request.on('error', () => {});
+    if (response.statusCode === 200) return response;
+    request.destroy();
+    throw new OperatorError(
+      `The daemon of ${data} does not know this (${response.statusCode}), so it is of another version. Run "sudo systemctl restart courtd".`,
+    );
+  } catch (error) {
+    if (isNobody(error)) return undefined;
+    if (error instanceof OperatorError) throw error;
+    if (!['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw notTheDaemon(data);
+    throw new OperatorError(
+      `${socketPath} is not accessible to this user. Use sudo, or join the group of the data directory.`,
+    );
+  }
 }
 
-function notTheDaemon(socketPath: string): OperatorError {
+function isNobody(error: unknown): boolean {
+  return NOBODY.includes((error as NodeJS.ErrnoException).code ?? '');
+}
+
+function notTheDaemon(data: DataDirectory): OperatorError {
   return new OperatorError(
-    `Another program than courtd answers at ${socketPath}. Find it with "sudo ss -xlp", end it, and start courtd again.`,
-  );
-}
-
-/** The daemon has no such request. */
-function unknownAnswer(directory: DataDirectory, status: number | undefined): OperatorError {
-  return new OperatorError(
-    `The daemon of ${directory} does not know this (${status}): it may be of another version; restart it ("sudo systemctl restart courtd").`,
+    `Another program than courtd answers at ${data.file('controlSocket')}. Find it with "sudo ss -xlp", end it, and start courtd again.`,
   );
 }
 
 /** The daemon exists and does not answer. */
-export class DaemonHangs extends OperatorError {
+class DaemonHangs extends OperatorError {
   constructor(directory: DataDirectory) {
     super(
       `The daemon of ${directory} runs, but has not answered for ${ANSWER_MS / 1_000} s: its disk may be stalled. Run "journalctl -u courtd" to see its log.`,
@@ -129,7 +138,12 @@ export async function haveDone<Result>(
   request: object,
   on: StepProgress,
 ): Promise<Result> {
-  const response = await begin(data, path, JSON.stringify(request));
+  const body = JSON.stringify(request);
+  const headers = { 'Content-Length': Buffer.byteLength(body) };
+  const response = await send(data, { path, method: 'POST', headers }, body);
+  if (response === undefined) throw notRunning(data);
+  // It is at work. A sync may take it longer than ANSWER_MS; systemd's watchdog ends a daemon that hangs, and with it this answer.
+  response.setTimeout(0);
   try {
     for await (const text of readline.createInterface({ input: response })) {
       const line: WorkLine<Result> = JSON.parse(text);
@@ -145,34 +159,10 @@ export async function haveDone<Result>(
   );
 }
 
-async function begin(data: DataDirectory, path: string, body: string): Promise<IncomingMessage> {
-  const socketPath = data.file('controlSocket');
-  checkSocketFile(socketPath);
-  const headers = { 'Content-Length': Buffer.byteLength(body) };
-  const request = http.request({ socketPath, path, method: 'POST', agent: false, headers });
-  request.setTimeout(ANSWER_MS, () => request.destroy(new DaemonHangs(data)));
-  request.end(body);
-  let response: IncomingMessage;
-  try {
-    [response] = (await once(request, 'response')) as [IncomingMessage];
-  } catch (error) {
-    explainFailure(error, data);
-    throw notRunning(data);
-  }
-  if (response.statusCode !== 200) throw unknownAnswer(data, response.statusCode);
-  // It is at work. A sync may take it longer than ANSWER_MS; systemd's watchdog ends a daemon that hangs, and with it this answer.
-  request.setTimeout(0);
-  // The answer says that it is cut short.
-  request.on('error', () => {});
-  return response;
-}
-
 /** What the daemon of this box demands of every event: it says so itself, or its settings do while it is down. */
 export async function rulesOf(data: DataDirectory): Promise<EventRules> {
   // Whatever keeps it from answering, its settings are known.
   const daemon = await askStatus(data).catch(() => undefined);
-  const { venue } = daemon ?? {
-    venue: given().COURTD_VENUE ?? serviceOf(data).settings.COURTD_VENUE,
-  };
+  const venue = daemon ? daemon.venue : (given().COURTD_VENUE ?? serviceOf(data).settings.COURTD_VENUE);
   return typeof venue === 'string' ? { venue } : {};
 }

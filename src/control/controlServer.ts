@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { buffer } from 'node:stream/consumers';
 import type { Logger } from 'pino';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { REQUEST_TIMEOUT_MS } from '../base/limits.ts';
@@ -102,13 +101,6 @@ export class ControlServer {
       else answerJson(res, { error: 'Something went wrong here: the log has it.' }, 500);
     }
   }
-}
-
-/** @returns the body; undefined, with the connection ended, if it has more than `most` bytes or does not say how many. */
-export async function bodyOf(req: IncomingMessage, most: number): Promise<string | undefined> {
-  if (Number(req.headers['content-length']) <= most) return (await buffer(req)).toString();
-  req.destroy();
-  return undefined;
 }
 
 export function answerJson(res: ServerResponse, value: unknown, status = 200): void {

@@ -20,9 +20,8 @@ export function checkSocketFile(file: string): fs.Stats | undefined {
   }
   const stat = fs.lstatSync(file, { throwIfNoEntry: false });
   if (stat === undefined || stat.isSocket()) return stat;
-  const what = stat.isSymbolicLink() ? 'a link' : stat.isDirectory() ? 'a directory' : 'no socket';
   throw new OperatorError(
-    `${file} is ${what}, and none of courtd's: remove it ("sudo rm -r ${file}"), and restart courtd ("sudo systemctl restart courtd").`,
+    `${file} is not a socket of courtd. Remove it with "sudo rm -r ${file}", then run "sudo systemctl restart courtd".`,
   );
 }
 

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { membersOf } from '../base/json.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import type { Erased, ErasureRequest } from '../store/keep/erase.ts';
@@ -5,7 +6,7 @@ import type { PruneSelection } from '../store/keep/expiredEvents.ts';
 import type { Pruned } from '../store/keep/prune.ts';
 import type { StepProgress } from '../store/keep/steps.ts';
 import type { RefusedSelection } from '../store/refused/refusedFile.ts';
-import { answerJson, bodyOf, type ControlRoute } from './controlServer.ts';
+import { answerJson, type ControlRoute } from './controlServer.ts';
 
 export const PRUNE_PATH = '/v1/prune';
 export const ERASE_PATH = '/v1/player/erase';
@@ -19,8 +20,6 @@ export interface EraseBody {
 
 /** How often the answer says how far it is. */
 const PROGRESS_MS = 500;
-/** An argument of a command has at most 128 KiB, and JSON takes six characters for one. */
-const BODY_BYTES = 1024 ** 2;
 
 /** A line of the answer; the last one has `done` or `failed`. */
 export type WorkLine<Result> =
@@ -36,12 +35,7 @@ type Work<Request, Result> = (request: Request, on: StepProgress, signal: AbortS
 export function pruneRoute(prune: Work<PruneSelection, Pruned>): ControlRoute {
   return workRoute(PRUNE_PATH, prune, ({ beforeMs, type, session }: Partial<PruneSelection>) => {
     if (typeof beforeMs !== 'number') return undefined;
-    return {
-      beforeMs,
-      nowMs: Date.now(),
-      ...(type !== undefined && { type }),
-      ...(session !== undefined && { session }),
-    };
+    return { beforeMs, nowMs: Date.now(), ...(type && { type }), ...(session && { session }) };
   });
 }
 
@@ -74,9 +68,7 @@ function workRoute<Body extends object, Request, Result>(
     method: 'POST',
     path,
     answer: async (req, res) => {
-      const body = await bodyOf(req, BODY_BYTES);
-      if (body === undefined) return;
-      const request = requestOf(membersOf(body) as Partial<Body>);
+      const request = requestOf(membersOf(await text(req)) as Partial<Body>);
       if (request === undefined) return answerJson(res, { error: `This is no request for ${path}.` }, 400);
       const gone = new AbortController();
       res.once('close', () => gone.abort());

@@ -1,63 +1,43 @@
-import { statfs } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import type { DataDirectory } from '../base/dataDirectory.ts';
 import { every } from '../base/pause.ts';
-import { previousDatabases } from '../store/db/previousDatabases.ts';
 import { logProblem } from './finding.ts';
 import { problem } from './problems.ts';
+import type { StoreFacts } from './storeFacts.ts';
 
-const DISK_CHECK_MS = 30_000;
-/** Hysteresis: percent of the floor that must be free above it, before the log says that there is room again. */
-const MIN_FREE_SLACK_PERCENT = 5;
+const LOOK_MS = 30_000;
+/** Hysteresis: the part of the floor that must be free above it, before the log says that there is room again. */
+const SLACK = 0.05;
 
 /** Warns once when the disk is filling up, long before it is full, and logs once when there is room again. */
 export class DiskSpaceMonitor {
-  readonly #directory: DataDirectory;
   readonly #floorBytes: number;
+  readonly #facts: () => Pick<StoreFacts, 'store' | 'room'>;
   readonly #log: Logger;
-  readonly #reusable: () => number;
-  readonly stop = every(DISK_CHECK_MS, () => void this.check());
+  readonly stop = every(LOOK_MS, () => this.look());
   #isLow = false;
 
-  /**
-   * @param floorBytes free space below which it warns; 0 turns the warning off.
-   * @param reusable how many bytes of the database file are free.
-   */
-  constructor(directory: DataDirectory, floorBytes: number, log: Logger, reusable = () => 0) {
-    this.#directory = directory;
+  /** @param floorBytes free space below which it warns; 0 turns the warning off. */
+  constructor(floorBytes: number, facts: () => Pick<StoreFacts, 'store' | 'room'>, log: Logger) {
     this.#floorBytes = floorBytes;
+    this.#facts = facts;
     this.#log = log;
-    this.#reusable = reusable;
   }
 
-  /** Never throws: if the free space cannot be read, it logs that. */
-  async check(): Promise<void> {
+  /** Never throws: if the database or its disk cannot be read now, others report that. */
+  look(): void {
     try {
-      const { bavail, bsize } = await statfs(this.#directory.path);
-      this.#update(bavail * bsize + this.#reusable());
-    } catch (error) {
-      this.#log.warn(
-        { code: (error as NodeJS.ErrnoException).code },
-        'cannot read how much space is free on the disk',
-      );
+      const { store, room } = this.#facts();
+      this.#update(store.free_bytes, room);
+    } catch {
+      // The next look tries again.
     }
   }
 
-  #update(freeBytes: number): void {
-    // Hysteresis, so that free space that fluctuates around the floor is not logged again and again.
-    const slackBytes = this.#isLow ? (this.#floorBytes * MIN_FREE_SLACK_PERCENT) / 100 : 0;
-    const isLow = freeBytes < this.#floorBytes + slackBytes;
+  #update(free: number, room: StoreFacts['room']): void {
+    const isLow = free < this.#floorBytes * (this.#isLow ? 1 + SLACK : 1);
     if (isLow === this.#isLow) return;
     this.#isLow = isLow;
-    const minFreeBytes = this.#floorBytes;
-    const line = {
-      free_mib: Math.floor(freeBytes / 1024 ** 2),
-      floor_mib: Math.floor(minFreeBytes / 1024 ** 2),
-    };
-    if (!isLow) return this.#log.info(line, 'there is room on the disk again');
-    const { names, bytes } = previousDatabases(this.#directory);
-    const old = names.length === 0 ? {} : { may_go: names, may_go_mib: Math.floor(bytes / 1024 ** 2) };
-    const low = problem('disk_low', freeBytes, minFreeBytes);
-    logProblem(this.#log, low, { ...line, ...old });
+    if (isLow) logProblem(this.#log, problem('disk_low', free, this.#floorBytes, room));
+    else this.#log.info('there is room on the disk again');
   }
 }

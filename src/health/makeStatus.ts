@@ -5,13 +5,13 @@ import { failureKind } from '../store/db/sqliteErrors.ts';
 import { withDatabase } from '../store/db/withDatabase.ts';
 import { type BoxFacts, findProblems } from './findProblems.ts';
 import { problem } from './problems.ts';
-import type { Status } from './status.ts';
-import { shipStatusOf } from './status.ts';
+import type { ShipStatus, Status } from './status.ts';
 import { readStoreFacts } from './storeFacts.ts';
 
 /** @param nowMs by the box's clock. */
 export function makeStatus(facts: BoxFacts, nowMs: number): Status {
-  const { daemon, rates, store, copy, ship } = facts;
+  const { daemon, rates, store, copy } = facts;
+  const { isSetUp = false, running: _, ...ship } = facts.ship ?? {};
   const problems = findProblems(facts, nowMs);
   const { version, started_at, listening, tls } = daemon;
   const isFailing = problems.some(({ level }) => level === 'fail');
@@ -21,7 +21,7 @@ export function makeStatus(facts: BoxFacts, nowMs: number): Status {
     daemon: { running: true, version, started_at, listening, tls },
     store: store.store,
     copy: copy ?? null,
-    ship: ship?.isSetUp ? shipStatusOf(ship) : null,
+    ship: isSetUp ? (ship as ShipStatus) : null,
     tokens: store.tokens,
     rates,
     sources: facts.sources.map(

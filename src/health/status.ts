@@ -80,8 +80,3 @@ export interface ShipView extends ShipStatus {
   /** Whether events are to be shipped from here: a URL is set, or a shipper has run. */
   readonly isSetUp: boolean;
 }
-
-/** @returns the members that JSON output has. */
-export function shipStatusOf({ running: _running, isSetUp: _isSetUp, ...status }: ShipView): ShipStatus {
-  return status;
-}

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import fs from 'node:fs';
-import http from 'node:http';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
@@ -12,7 +10,6 @@ import { damagePages } from '../harness/damage.ts';
 import { ROOT } from '../harness/documents.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { stoppedBox } from '../harness/scratchStore.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
@@ -146,17 +143,6 @@ t.test(
     t.match(low?.advice, /^The events take only .* du -xh \//);
   },
 );
-
-t.test('a daemon of an older version is to be restarted, and is no bug', async (t) => {
-  const { data } = stoppedBox(t);
-  const server = http.createServer((_req, res) => res.end('{"version":"0.0.9","sources":[]}'));
-  server.listen(path.join(data, 'control.sock'));
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  const told = /runs an older version, 0\.0\.9/;
-  t.match(await courtd(['status', '--data', data]), { status: 1, stderr: told });
-  t.match(await courtd(['status', '--brief', '--data', data]), { status: 3, stdout: told });
-});
 
 /** Starts a daemon whose database then has damaged pages of a table or an index. @param where of its leaves, in their order. */
 async function damaged(t: Test, name: string, where: (leaves: number[]) => number[]): Promise<Daemon> {

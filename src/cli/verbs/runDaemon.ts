@@ -10,6 +10,7 @@ import { logProblem } from '../../health/finding.ts';
 import { certificateProblems } from '../../health/findProblems.ts';
 import { problem } from '../../health/problems.ts';
 import type { Status } from '../../health/status.ts';
+import { readStoreFacts } from '../../health/storeFacts.ts';
 import { dieOfBug, StoreWatch } from '../../health/storeWatch.ts';
 import { listenFailure } from '../../host/listenFailure.ts';
 import { makeLog } from '../../host/log.ts';
@@ -20,7 +21,6 @@ import { AccessLog } from '../../http/accessLog.ts';
 import { CourtServer } from '../../http/server.ts';
 import { metricsText } from '../../metrics/metrics.ts';
 import { RunFiles } from '../../metrics/runFiles.ts';
-import { freeBytesIn } from '../../store/keep/prune.ts';
 import { storedLookup } from '../../store/read/storedKeys.ts';
 import { RefusedRequests } from '../../store/refused/refusedRequests.ts';
 import { withoutToken } from '../../store/refused/withoutToken.ts';
@@ -71,8 +71,8 @@ async function start(frame: Frame): Promise<number> {
   const rejected = makeRejected(frame);
   const store = await openStore(frame, watch, rejected);
   addFirstToken(store);
-  const reusable = () => store.look(freeBytesIn);
-  const disk = parts.adopt(new DiskSpaceMonitor(options.data, options.minFree, log.logger, reusable), stop);
+  const facts = () => store.look((db) => readStoreFacts(options.data, db));
+  const disk = parts.adopt(new DiskSpaceMonitor(options.minFree, facts, log.logger), stop);
   const telemetry = new Telemetry(rejected.begin(store.look(storedLookup)), store.sources());
   const keepSources = () => telemetry.keepSources((changes) => store.writeSources(changes));
   parts.defer(keepSources);
@@ -105,7 +105,7 @@ async function start(frame: Frame): Promise<number> {
   logListening(daemon, address, socket);
   if (!parts.disposed) parts.adopt(nightlyRetention(daemon), stop);
   notifier.ready({ status: () => statusLine(daemon), check: () => store.answers() });
-  await disk.check();
+  disk.look();
   // A signal may have come meanwhile, and closed the store.
   if (!parts.disposed && !store.tokens.isOpen) warnOfMissingToken(daemon);
   return address.port;
