@@ -35,14 +35,16 @@ export const copyReport = new ReportFile<CopyReport>('copy.json', {
   error: isTextOrNull,
 });
 
-/** @param readLag reads what readShipLag returns. @returns null if no copy is set up. */
+/** @param readLag reads what readShipLag returns. @returns null if no copy is set up and none is kept. */
 export function viewCopy(
   data: string,
   readLag: (shippedOf: ShippedOf) => Lag,
   env = process.env,
 ): CopyStatus | null {
   const report = copyReport.read(runDirectory(env, data));
-  const place = report?.place ?? env.COURTD_COPY_DIR;
+  const isRunning = report !== undefined && isRecent(report);
+  // Without the variable a copy lasts as long as the command that keeps it.
+  const place = isRunning ? report.place : env.COURTD_COPY_DIR;
   if (place === undefined) return null;
   const upTo = (epochs: readonly Epoch[]) => knownUpTo(report?.epoch, report?.seq, epochs);
   const { epochs, behind } = readLag((epochs) => upTo(epochs) ?? 0);
@@ -54,6 +56,6 @@ export function viewCopy(
     behind_events: behind?.events ?? null,
     behind_s: sinceMs === undefined ? 0 : Math.max(0, Math.round((Date.now() - sinceMs) / 1_000)),
     last_at: report?.last_at ?? null,
-    error: report?.error ?? (report && isRecent(report) ? null : stopped),
+    error: report?.error ?? (isRunning ? null : stopped),
   };
 }
