@@ -35,7 +35,7 @@ export const copyReport = new ReportFile<CopyReport>('copy.json', {
   error: isTextOrNull,
 });
 
-/** @param readLag reads what readShipLag returns. @returns null if no copy is set up and none is kept. */
+/** @param readLag reads what readShipLag returns. @returns null if there is none: without COURTD_COPY_DIR it ends with its follower. */
 export function viewCopy(
   data: string,
   readLag: (shippedOf: ShippedOf) => Lag,
@@ -43,18 +43,16 @@ export function viewCopy(
 ): CopyStatus | null {
   const report = copyReport.read(runDirectory(env, data));
   const isRunning = report !== undefined && isRecent(report);
-  // Without the variable a copy lasts as long as the command that keeps it.
   const place = isRunning ? report.place : env.COURTD_COPY_DIR;
   if (place === undefined) return null;
   const upTo = (epochs: readonly Epoch[]) => knownUpTo(report?.epoch, report?.seq, epochs);
   const { epochs, behind } = readLag((epochs) => upTo(epochs) ?? 0);
-  const sinceMs = behind?.oldestMs;
   const stopped = 'Nothing keeps the copy current. Run "sudo systemctl start courtd-copy".';
   return {
     place,
     seq: upTo(epochs) ?? null,
     behind_events: behind?.events ?? null,
-    behind_s: sinceMs === undefined ? 0 : Math.max(0, Math.round((Date.now() - sinceMs) / 1_000)),
+    behind_s: Math.max(0, Math.round((Date.now() - (behind?.oldestMs ?? Infinity)) / 1_000)),
     last_at: report?.last_at ?? null,
     error: report?.error ?? (isRunning ? null : stopped),
   };
