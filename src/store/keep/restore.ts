@@ -127,7 +127,7 @@ async function complete(
     return {
       epochs: copy.epochs,
       salvaged: salvages && files.length > 0 ? await salvage(db, copy, files, salvaging) : null,
-      leavesMore: !salvages && hasContent(target) && (await hasMore(target, { ...copy, lastSeq })),
+      leavesMore: !salvages && hasContent(target) && hasMore(target, { ...copy, lastSeq }),
       erasedAgain: await applyLedger(db),
       ledgerLost: ledgerFault(kept, copy),
     };

@@ -32,77 +32,42 @@ export interface SalvageTarget {
   readonly lastSeq: number;
 }
 
-/** A database that has been replaced, or is about to be: only read, and as far as that goes, past every page that is damaged. */
-class Source {
-  readonly #db: Database.Database;
-  readonly #after: number;
-  readonly #lastSeq: number;
-  #read = 0;
-  #lastRead = 0;
-  unreadable = 0;
+type Lost = Pick<Salvaged, 'unreadable' | 'unreadableDatabases'>;
 
-  constructor(db: Database.Database, target: SalvageTarget) {
-    this.#db = db;
-    const number = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
-    this.#lastSeq =
-      ifReadable(() => number('SELECT max(seq) FROM event')) ??
-      number('SELECT max(up_to, counted_up_to) FROM flushed') + SEQS_BEHIND;
-    const epochs = ifReadable(() => readEpochs(db)) ?? [];
-    this.#after = Math.min(sharedUpTo(epochs, target.epochs) ?? 0, target.lastSeq);
-  }
-
-  /** @yields what can be read of the events that are not in the backup, in the order of arrival. */
-  *events(): Generator<DecodedEvent> {
-    const decoder = new ArrivalDecoder(this.#db);
-    this.#lastRead = this.#after;
-    for (let seq = this.#after + 1; seq <= this.#lastSeq; seq++) {
-      const read = ifReadable(() => {
-        const found = decoder.row(seq);
-        return { isThere: found !== undefined, event: found && decoder.event(found, new Damage()) };
-      });
-      if (read?.event === undefined) {
-        // One that was pruned is not there, and has not been lost.
-        if (read?.isThere !== false) this.unreadable++;
-        continue;
-      }
-      this.#read++;
-      this.#lastRead = seq;
-      yield read.event;
-    }
-    this.unreadable = ifReadable(() => this.#missing()) ?? this.unreadable;
-  }
-
-  /** @returns by how many the counters of a box that was stopped exceed what was read; undefined if there are events that they do not have. */
-  #missing(): number | undefined {
-    const [counted, upTo] = this.#db
-      .prepare<[number], [number, number]>(
-        `SELECT (SELECT total(events) FROM session) - (SELECT count(*) FROM event WHERE seq <= ?), counted_up_to FROM flushed`,
-      )
-      .raw()
-      .get(this.#after)!;
-    return this.#lastRead > upTo ? undefined : Math.max(0, counted - this.#read);
-  }
-}
-
-/** @returns what `work` does; undefined if nothing of the database can be read. */
-async function withSource<Result>(
-  file: string,
-  target: SalvageTarget,
-  work: (source: Source) => Result | Promise<Result>,
-): Promise<Result | undefined> {
+/**
+ * Reads a database that has been replaced, or is about to be, as far as that goes: past every page that is damaged.
+ * @yields what can be read of the events that are not in the target, in the order of arrival. @param lost counts the rest.
+ */
+function* eventsIn(file: string, target: SalvageTarget, lost: Lost): Generator<DecodedEvent> {
   let db: Database.Database | undefined;
-  let source: Source;
+  let decoder: ArrivalDecoder;
+  let lastSeq: number;
   try {
     // A connection that can write would change the file when it closes.
     const readonly = fs.existsSync(`${file}-wal`);
     db = new Database(file, { readonly, fileMustExist: true, timeout: COMMAND_BUSY_MS });
-    source = new Source(db, target);
+    decoder = new ArrivalDecoder(db);
+    lastSeq = lastSeqOf(db);
   } catch {
     db?.close();
-    return undefined;
+    lost.unreadableDatabases++;
+    return;
   }
   try {
-    return await work(source);
+    const epochs = ifReadable(() => readEpochs(db)) ?? [];
+    const after = Math.min(sharedUpTo(epochs, target.epochs) ?? 0, target.lastSeq);
+    let [read, lastRead, unreadable] = [0, after, 0];
+    for (let seq = after + 1; seq <= lastSeq; seq++) {
+      const found = ifReadable(() => ({ row: decoder.row(seq) }));
+      const row = found?.row;
+      const event = row && ifReadable(() => decoder.event(row, new Damage()));
+      if (event !== undefined) {
+        [read, lastRead] = [read + 1, seq];
+        yield event;
+        // One that was pruned is not there, and has not been lost.
+      } else if (found === undefined || row !== undefined) unreadable++;
+    }
+    lost.unreadable += ifReadable(() => missingIn(db, after, read, lastRead)) ?? unreadable;
   } finally {
     db.close();
     // SQLite leaves an empty one next to a WAL that it may not write. Another process may have the present database open.
@@ -110,9 +75,29 @@ async function withSource<Result>(
   }
 }
 
+function lastSeqOf(db: Database.Database): number {
+  const number = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
+  return (
+    ifReadable(() => number('SELECT max(seq) FROM event')) ??
+    number('SELECT max(up_to, counted_up_to) FROM flushed') + SEQS_BEHIND
+  );
+}
+
+/** @returns by how many the counters of a box that was stopped exceed what was read; undefined if there are events that they do not have. */
+function missingIn(db: Database.Database, after: number, read: number, lastRead: number): number | undefined {
+  const [counted, upTo] = db
+    .prepare<[number], [number, number]>(
+      `SELECT (SELECT total(events) FROM session) - (SELECT count(*) FROM event WHERE seq <= ?), counted_up_to FROM flushed`,
+    )
+    .raw()
+    .get(after)!;
+  return lastRead > upTo ? undefined : Math.max(0, counted - read);
+}
+
 /** @returns whether a database has events that the target does not have. */
-export async function hasMore(file: string, target: SalvageTarget): Promise<boolean> {
-  return (await withSource(file, target, (source) => source.events().next().done === false)) ?? false;
+export function hasMore(file: string, target: SalvageTarget): boolean {
+  for (const _one of eventsIn(file, target, { unreadable: 0, unreadableDatabases: 0 })) return true;
+  return false;
 }
 
 /**
@@ -154,19 +139,14 @@ export async function salvage(
     await setImmediate();
   };
   for (const file of files) {
-    const unreadable = await withSource(file, target, async (source) => {
-      let some: DecodedEvent[] = [];
-      for (const event of source.events()) {
-        some.push(event);
-        if (some.length < BATCH_EVENTS) continue;
-        await store(some);
-        some = [];
-      }
-      if (some.length > 0) await store(some);
-      return source.unreadable;
-    });
-    if (unreadable === undefined) salvaged.unreadableDatabases++;
-    else salvaged.unreadable += unreadable;
+    let some: DecodedEvent[] = [];
+    for (const event of eventsIn(file, target, salvaged)) {
+      some.push(event);
+      if (some.length < BATCH_EVENTS) continue;
+      await store(some);
+      some = [];
+    }
+    if (some.length > 0) await store(some);
   }
   return salvaged;
 }
