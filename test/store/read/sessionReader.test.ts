@@ -1,71 +1,110 @@
 import type { Database } from 'better-sqlite3';
 import t from 'tap';
-import { READ_CHUNK_BYTES, READ_CHUNK_ROWS, REVISION_MAX } from '../../../src/base/limits.ts';
+import { READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../../../src/base/limits.ts';
 import type { CourtEvent } from '../../../src/protocol/event.ts';
 import { eventRemoval } from '../../../src/store/keep/prune.ts';
-import { type ReadEvent, readSession } from '../../../src/store/read/sessionReader.ts';
+import { type EventFilter, readSession } from '../../../src/store/read/sessionReader.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
 import { event } from '../../harness/events.ts';
 import { Committer, court, otherConnection, scratch } from '../../harness/scratchStore.ts';
 
-const [SAMPLE] = court(event({ payload: {} }));
+const [SAMPLE] = court(event({ payload: {}, session_id: 's' }));
+const BEFORE_ALL = { beforeMs: Date.now() + 1e9, nowMs: Date.now() + 2e9 };
+const HIT = 'BALL_HIT' as const;
 
-function chunksOf(db: Database): (readonly ReadEvent[])[] {
-  return [...readSession(db, sessionId(db, SAMPLE!.sessionId))].map(({ events }) => events);
+function at(eotNs: bigint, sessionId = 's'): CourtEvent {
+  return { ...SAMPLE!, sessionId, eventId: event().event_id, eotNs, eot: `${eotNs}` };
 }
 
-/** Which revision of which event is current, in the order of arrival. */
-function marks(events: readonly ReadEvent[]): [eventId: string, revision: number, current: boolean][] {
-  const inOrder = events.toSorted((a, b) => a.seq - b.seq);
-  return inOrder.map(({ eventId, revision, current }) => [eventId, revision, current]);
+/** Fresh events whose eots go up and down, several to one eot. */
+function batch(count: number, sessionId = 's'): CourtEvent[] {
+  return Array.from({ length: count }, (_, i) => at(BigInt((i * 7919) % 200), sessionId));
 }
 
-function expected(sent: readonly CourtEvent[]): ReturnType<typeof marks> {
-  const highest = new Map<string, number>();
-  for (const { eventId, revision } of sent) {
-    highest.set(eventId, Math.max(revision, highest.get(eventId) ?? 0));
-  }
-  return sent.map(({ eventId, revision }) => [eventId, revision, revision === highest.get(eventId)]);
+/** In the order of eot, then of arrival. */
+function inOrder(sent: readonly CourtEvent[], sessionId = 's'): string[] {
+  const own = sent.filter((each) => each.sessionId === sessionId);
+  // Stable, so those of one eot stay in the order of arrival.
+  return own
+    .sort((a, b) => (a.eotNs < b.eotNs ? -1 : Number(a.eotNs > b.eotNs)))
+    .map(({ eventId }) => eventId);
 }
 
-t.test('the highest revision is the current one, however far away it is, and in the file or not', (t) => {
+function read(db: Database, name = 's', filter?: EventFilter): string[] {
+  const chunks = [...readSession(db, sessionId(db, name), filter)];
+  return chunks.flatMap(({ events }) => events.map(({ eventId }) => eventId));
+}
+
+t.test('events come by eot, to the nanosecond, then by arrival, whenever they came, before 1970 too', (t) => {
   const { db } = scratch(t);
-  const committer = new Committer(db);
-  const [revised, untouched] = ['revised', 'untouched'];
-  const sent: CourtEvent[] = [];
-  // Of another session, it is.
-  committer.append({ ...SAMPLE!, sessionId: 'other', eventId: untouched, revision: 7 });
-  const append = (eventId: string, revision: number) => {
-    const eotNs = SAMPLE!.eotNs + BigInt(sent.length) * 1_000_000_000n;
-    sent.push({ ...SAMPLE!, eventId, revision, eotNs });
-    committer.append(sent.at(-1)!);
-  };
-  // Each after more than a chunk of events that are never revised.
-  const far = () => {
-    const first = sent.length;
-    for (let i = 0; i <= READ_CHUNK_ROWS; i++) append(`never ${first + i}`, 0);
-  };
-  const rounds: [name: string, revisions: readonly number[], isFlushed: boolean][] = [
-    ['flushed, all of it', [0, 1, 2], true],
-    ['flushed before its last', [3, 1, 5], false],
-    ['not flushed', [0, 2, 1], false],
-    ['far above 32 bits', [REVISION_MAX - 1, REVISION_MAX, 2 ** 32], true],
+  const store = new Committer(db);
+  const base = 1_773_500_966_535_000_000n;
+  const eots = [
+    base + 1n,
+    base,
+    base,
+    -1n,
+    -(2n ** 32n),
+    -(2n ** 32n) - 1n,
+    0n,
+    base - 1n,
+    2n ** 63n - 2n,
+    -(2n ** 63n),
+    base,
   ];
-  append('flushed before its last', 2);
-  append(revised, 0);
-  append(untouched, 0);
-  for (const [name, revisions, isFlushed] of rounds) {
-    for (const revision of revisions) {
-      append(name, revision);
-      far();
-    }
-    append(revised, sent.length);
-    if (isFlushed) committer.sealAll();
-  }
-  const chunks = chunksOf(db);
-  t.ok(chunks.length > 9, `${chunks.length} chunks`);
-  t.strictSame(marks(chunks.flat()), expected(sent));
+  const sent = [...eots, ...eots.toReversed()].map((eotNs) => at(eotNs));
+  store.append(...sent.slice(0, 5));
+  store.sealAll();
+  store.append(...sent.slice(5));
+  t.strictSame(read(db), inOrder(sent));
+  const from = (fromNs: bigint, toNs?: bigint) =>
+    read(db, 's', toNs === undefined ? { fromNs } : { fromNs, toNs });
+  t.strictSame(from(base).length, 10, 'from is inclusive');
+  t.strictSame(from(-1n, base).length, 6, 'to is exclusive');
+  t.strictSame(from(base + 2n, base), []);
   t.end();
+});
+
+t.test('what comes, and moves, while a session is read is left out, and nothing is read twice', (t) => {
+  const { folder, db } = scratch(t);
+  const store = new Committer(db);
+  const look = otherConnection(t, folder);
+  const sent: CourtEvent[] = [];
+  const add = () => {
+    const fresh = [...batch(2 * READ_CHUNK_ROWS), ...batch(READ_CHUNK_ROWS, 'other')];
+    sent.push(...fresh);
+    store.append(...fresh);
+  };
+  add();
+  for (let round = 0; round < 3; round++) {
+    const expected = inOrder(sent);
+    const ids: string[] = [];
+    for (const { events } of readSession(look, sessionId(look, 's'))) {
+      if (ids.length === 0) add();
+      store.sealAll();
+      ids.push(...events.map(({ eventId }) => eventId));
+    }
+    t.strictSame(ids, expected);
+  }
+  t.end();
+});
+
+t.test('a reader of a session continues behind events that a prune deletes', async (t) => {
+  const { folder, db } = scratch(t);
+  const store = new Committer(db);
+  const look = otherConnection(t, folder);
+  const hits = batch(8 * READ_CHUNK_ROWS).map((each) => ({ ...each, type: HIT }));
+  const kept = batch(10).map((each, i) => ({ ...each, eotNs: 10n ** 18n + BigInt(i) }));
+  store.append(...hits.slice(0, 4 * READ_CHUNK_ROWS));
+  store.sealAll();
+  store.append(...hits.slice(4 * READ_CHUNK_ROWS), ...kept);
+  const chunks = readSession(look, sessionId(look, 's'));
+  chunks.next();
+  const pruned = await store.prune({ ...BEFORE_ALL, type: HIT });
+  t.equal(pruned.events, hits.length);
+  const rest = [...chunks].flatMap(({ events }) => events.map(({ eventId }) => eventId));
+  t.strictSame(rest, inOrder(kept), 'what is left');
+  t.strictSame(read(look), inOrder(kept));
 });
 
 t.test('a revision that arrives during the read of a session does not change the result', (t) => {
@@ -77,12 +116,16 @@ t.test('a revision that arrives during the read of a session does not change the
     { ...SAMPLE!, eventId: 'b', revision: 1 },
   ];
   committer.append(...sent);
-  const chunks = readSession(db, sessionId(db, SAMPLE!.sessionId));
+  const chunks = readSession(db, sessionId(db, 's'));
   const first = chunks.next().value!.events;
   committer.append({ ...SAMPLE!, eventId: 'b', revision: 2 });
   committer.sealAll();
   const rest = [...chunks].flatMap(({ events }) => events);
-  t.strictSame(marks([...first, ...rest]), expected(sent));
+  const current = [...first, ...rest].map(({ eventId, current }) => current && eventId);
+  t.strictSame(
+    current,
+    sent.map(({ eventId }) => eventId),
+  );
   t.end();
 });
 
@@ -105,7 +148,7 @@ t.test(
       extra: extra === null ? null : text(extra),
     }));
     committer.append(...sent);
-    const chunks = chunksOf(db);
+    const chunks = [...readSession(db, sessionId(db, 's'))].map(({ events }) => events);
     const read = chunks.flat().map(({ eventId, payload, extra }) => ({ eventId, payload, extra }));
     t.strictSame(
       read,
@@ -123,10 +166,10 @@ t.test(
 t.test('events that come while a read begins, and a prune of what it has read, are no damage', (t) => {
   const { folder, db } = scratch(t);
   const committer = new Committer(db);
-  const come = () => committer.append(...court(event(), event()));
+  const come = () => committer.append(...batch(2));
   come();
   const reader = otherConnection(t, folder);
-  const session = sessionId(reader, SAMPLE!.sessionId);
+  const session = sessionId(reader, 's');
   const { exec } = reader;
   reader.exec = (sql) => {
     come();
