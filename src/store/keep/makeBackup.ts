@@ -35,40 +35,22 @@ export function makeBackup(
   keep: number,
   copied: (bytes: number) => void,
 ): Promise<MadeBackup> {
-  const directory = isDirectory(place) ? place : undefined;
-  const work = async () => {
-    // As late as can be: another backup that ended in between would have taken the name.
-    const file = directory === undefined ? place : newName(directory);
-    refuseExisting(file);
-    const copy = await copyTo(file, data, copied);
-    // The older ones may have what this one has lost.
-    const keepsAll = directory === undefined || copy.damage !== undefined;
-    return {
-      file,
-      ...copy,
-      removed: keepsAll ? [] : removeOlder(directory, path.basename(file), keep),
-    };
-  };
-  const copyAndNote = async (db: Database) => {
+  const keepsSeveral = explainWriteErrors(place, () => isDirectory(place));
+  const work = async (db: Database) => {
     // A restored database has none yet, and it is copied while the daemon writes.
     db.pragma('journal_mode = WAL');
-    const made = await work();
-    noteBackup(data, Date.now(), path.resolve(directory ?? made.file));
-    return made;
+    // As late as can be: another backup that ended in between would have taken the name.
+    const file = keepsSeveral ? newName(place) : place;
+    explainWriteErrors(file, () => prepareFor(file));
+    const cancelCleanup = cleanUpOnExit(() => removePartial(partialNameOf(file)));
+    const copy = await copyDatabase(data.file('database'), file, copied).finally(cancelCleanup);
+    // The older ones may have what this one has lost.
+    const keepsAll = !keepsSeveral || copy.damage !== undefined;
+    const removed = keepsAll ? [] : explainWriteErrors(place, () => removeOlder(place, file, keep));
+    noteBackup(data, Date.now(), path.resolve(keepsSeveral ? place : file));
+    return { file, ...copy, removed };
   };
-  return withDatabase({ data }, copyAndNote);
-}
-
-async function copyTo(file: string, data: DataDirectory, copied: (bytes: number) => void): Promise<Copy> {
-  const directory = path.dirname(file);
-  const isOurs = (name: string) => name === path.basename(file) || BACKUP_NAME.test(name);
-  explainWriteErrors(file, () => removeLeftovers(directory, isOurs));
-  const cancelCleanup = cleanUpOnExit(() => removePartial(partialNameOf(file)));
-  try {
-    return await copyDatabase(data.file('database'), file, copied);
-  } finally {
-    cancelCleanup();
-  }
+  return withDatabase({ data }, work);
 }
 
 /**
@@ -77,16 +59,10 @@ async function copyTo(file: string, data: DataDirectory, copied: (bytes: number)
  * @throws {OperatorError} if it is neither.
  */
 function isDirectory(place: string): boolean {
-  const stat = explainWriteErrors(place, () => fs.statSync(place, { throwIfNoEntry: false }));
-  if (stat?.isDirectory()) return true;
-  if (place.endsWith('/')) {
-    throw new OperatorError(`There is no directory ${place}: mount its disk, or create it.`);
-  }
+  if (fs.statSync(place, { throwIfNoEntry: false })?.isDirectory()) return true;
   if (place.endsWith('.db')) return false;
   throw new OperatorError(
-    stat === undefined
-      ? `There is no directory ${place}: mount its disk, or create it. To write one file, end its name in .db.`
-      : `${place} is not a directory: name one, or a new file that ends in .db.`,
+    `There is no directory ${place}. Mount its disk, or create it; to write one file, end its name in .db.`,
   );
 }
 
@@ -95,20 +71,21 @@ function newName(directory: string): string {
   return unusedName((time) => path.join(directory, `courtd-${time}.db`));
 }
 
-/** @throws {OperatorError} if the file exists, or SQLite would take another one for part of it. */
-function refuseExisting(file: string): void {
+/** Removes what killed backups have left. @throws {OperatorError} if the file exists, or SQLite would take another one for part of it. */
+function prepareFor(file: string): void {
   for (const found of ['', ...COMPANIONS].map((companion) => `${file}${companion}`)) {
-    if (explainWriteErrors(file, () => fs.lstatSync(found, { throwIfNoEntry: false })) === undefined)
-      continue;
+    if (fs.lstatSync(found, { throwIfNoEntry: false }) === undefined) continue;
     throw new OperatorError(
       `${found} already exists and was not changed. Name another file, or a directory, which keeps the newest backups.`,
     );
   }
+  const isOurs = (name: string) => name === path.basename(file) || BACKUP_NAME.test(name);
+  removeLeftovers(path.dirname(file), isOurs);
 }
 
 /**
- * Removes the oldest backups of a directory, and no other files. The new one always stays, whatever the clock says. Those dated in the future go
- * first: they were made while the clock was ahead, and as the newest they would stay for ever. `next` is the time of this
+ * Removes the oldest backups of a directory, and no other files. The new one always stays, whatever the clock says. Those dated in the
+ * future go first: they were made while the clock was ahead, and as the newest they would stay for ever. `next` is the time of this
  * call, so another backup that finished while this one was being written does not count as future.
  * @returns the names of the removed files.
  */
@@ -116,14 +93,11 @@ function removeOlder(directory: string, made: string, keep: number): string[] {
   const next = path.basename(newName(directory));
   const others = fs
     .readdirSync(directory, { withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name !== made && BACKUP_NAME.test(entry.name))
+    .filter((entry) => entry.isFile() && entry.name !== path.basename(made) && BACKUP_NAME.test(entry.name))
     .map(({ name }) => name)
     .sort((a, b) => Number(b > next) - Number(a > next) || (a < b ? -1 : 1));
   const older = others.slice(0, Math.max(0, others.length - (keep - 1)));
-  for (const name of older) {
-    const file = path.join(directory, name);
-    // Another backup that ends at the same time may have removed it.
-    explainWriteErrors(file, () => fs.rmSync(file, { force: true }));
-  }
+  // Another backup that ends at the same time may have removed one.
+  for (const name of older) fs.rmSync(path.join(directory, name), { force: true });
   return older;
 }

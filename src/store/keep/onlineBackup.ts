@@ -12,9 +12,7 @@ import { failureKind } from '../db/sqliteErrors.ts';
 import { runInThread } from '../db/statementThread.ts';
 import { type Contents, verifyDatabase } from './verifyDatabase.ts';
 
-/**
- * How often the copy is synced while it is being written: one sync of the whole copy would hold up the daemon's.
- */
+/** How often the copy is synced while it is being written: one sync of the whole copy would hold up the daemon's. */
 const COPY_SYNC_MS = 100;
 
 /** The contents and the size of a copy. */
@@ -35,51 +33,43 @@ const fdatasync = promisify(fs.fdatasync);
 export async function copyDatabase(
   file: string,
   target: string,
-  onProgress: (bytes: number) => void = () => {},
+  onProgress: (bytes: number) => void,
 ): Promise<Copy> {
   const partial = createPartial(target);
   try {
-    const failure = await copyInWorker(file, partial, onProgress);
-    if (failure !== undefined) throw explainFailure(failure, target);
+    await writeCopy(file, partial, onProgress);
     const contents = verified(partial, target);
     publish(partial, target);
     return { ...contents, bytes: fs.statSync(target).size };
   } catch (error) {
     removePartial(partial);
-    throw error;
+    throw explained(error, target);
   }
 }
 
-/** In a worker thread, so that signals are handled, and synced as it grows. @returns why that failed. */
-async function copyInWorker(
-  file: string,
-  partial: string,
-  onProgress: (bytes: number) => void,
-): Promise<unknown> {
-  // Closed only after the worker has closed its connection: closing it earlier would drop SQLite's locks.
+/** In a thread, so that signals are handled, and synced as it grows. */
+async function writeCopy(file: string, partial: string, onProgress: (bytes: number) => void): Promise<void> {
+  // Closed only after the thread has closed its connection: closing it earlier would drop SQLite's locks.
   const fd = openCarefully(partial, fs.constants.O_RDWR);
-  let isDone = false;
+  let [isDone, failure]: [boolean, unknown] = [false, undefined];
   const ended = runInThread({
     file,
     busyMs: COMMAND_BUSY_MS,
     pragmas: [OVERWRITE_DELETED],
     sql: `VACUUM INTO '${partial.replaceAll("'", "''")}'`,
-  }).finally(() => {
-    isDone = true;
+  }).then((error) => {
+    [isDone, failure] = [true, error];
   });
   try {
-    while (!isDone) {
+    for (; !isDone; await fdatasync(fd)) {
       await Promise.race([ended, sleep(COPY_SYNC_MS)]);
       onProgress(fs.fstatSync(fd).size);
-      await fdatasync(fd);
     }
-    return await ended;
-  } catch (error) {
-    await ended;
-    return error;
   } finally {
+    await ended;
     fs.closeSync(fd);
   }
+  if (failure !== undefined) throw failure;
 }
 
 function verified(copy: string, target: string): Contents {
@@ -93,7 +83,8 @@ function verified(copy: string, target: string): Contents {
 }
 
 /** A failed write can only be one to the copy: nothing else is written. */
-function explainFailure(error: unknown, target: string): unknown {
+function explained(error: unknown, target: string): unknown {
+  if (error instanceof OperatorError) return error;
   if (!(error instanceof Database.SqliteError))
     return new OperatorError(cannotWrite(target, error as NodeJS.ErrnoException));
   const place = path.dirname(target);
