@@ -6,7 +6,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { isServed } from './directoryLock.ts';
 import { withReserve } from './diskReserve.ts';
-import { readHeader } from './fileHeader.ts';
+import { type FileHeader, readHeader } from './fileHeader.ts';
 import { lacksDatabase } from './newDatabase.ts';
 import { explain, lostDatabase, noDatabase, unsound } from './openErrors.ts';
 import { preMigrationCopyOf } from './previousDatabases.ts';
@@ -84,8 +84,7 @@ export function lookAt(directory: DataDirectory, check: boolean): void {
  */
 function refuseForeign(directory: DataDirectory): void {
   const file = directory.file('database');
-  if (!exists(file)) throw noDatabase(directory);
-  const header = readHeader(file);
+  const header = headerIn(directory);
   if (header.isEmpty) return;
   if (!header.isOurs) {
     throw new OperatorError(
@@ -113,18 +112,12 @@ function refuseDamaged(file: string): void {
   }
 }
 
-/**
- * `existsSync` would report a file in an inaccessible directory as missing, and so would `statSync` if a file is in the
- * directory's place.
- * @throws the system's error if that cannot be determined.
- */
-function exists(file: string): boolean {
+/** @throws {OperatorError} if there is no database. The system's error if it cannot be read. */
+function headerIn(directory: DataDirectory): FileHeader {
   try {
-    fs.accessSync(file);
-    return true;
+    return readHeader(directory.file('database'));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
+    throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? noDatabase(directory) : error;
   }
 }
 

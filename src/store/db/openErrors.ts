@@ -13,10 +13,6 @@ export function explain(error: unknown, directory: DataDirectory): unknown {
   const { code: own = '', path: named = directory.path } = error as NodeJS.ErrnoException;
   const ownCode = isSchemaDamaged(error) ? 'SQLITE_CORRUPT' : (sqliteCode(error) ?? own);
   const code = accessError(directory, fs.constants.W_OK) === 'EROFS' ? 'EROFS' : ownCode;
-  if (/^(ENOSPC|SQLITE_CANTOPEN)/.test(code) && hasNoInode(directory)) {
-    const sentence = `The disk of ${directory} has no room for another file ("df -i"): remove some, and try again.`;
-    return new OperatorError(sentence, { cause: error });
-  }
   const denied = accessError(directory, fs.constants.X_OK) === undefined ? named : directory.path;
   const sentence = SENTENCES.find(([pattern]) => pattern.test(code))?.[1](directory, code, denied);
   return sentence === undefined ? error : new OperatorError(sentence, { cause: error });
@@ -72,16 +68,6 @@ function accessError(directory: DataDirectory, mode: number): string | undefined
     return undefined;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code;
-  }
-}
-
-/** SQLite reports CANTOPEN if it cannot create its files next to the database. Some file systems have no count: 0 of 0 are free. */
-function hasNoInode(directory: DataDirectory): boolean {
-  try {
-    const { files, ffree } = fs.statfsSync(directory.path);
-    return files > 0 && ffree === 0;
-  } catch {
-    return false;
   }
 }
 
