@@ -108,8 +108,6 @@ export const MIN_FREE_BYTES = 1024 * MIB;
 export const FULL_RETRY_MS = 1_000;
 /** Disk space reserved for a prune on a full disk: CHECKPOINT_FRAMES of the write-ahead log, and half as much for its first steps. */
 export const RESERVE_BYTES = 6 * MIB;
-/** Milliseconds that startup waits for other programs to release the write-ahead log. */
-export const START_BARRIER_MS = 30_000;
 /** Milliseconds that a command waits for a lock on the database. */
 export const COMMAND_BUSY_MS = 5_000;
 /** No event was received before this: a year before courtd's first version, for those who try retention with the clock set back. */

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Statement } from 'better-sqlite3';
 import type { DataDirectory } from '../base/dataDirectory.ts';
-import { FULL_RETRY_MS, RESERVE_BYTES } from '../base/limits.ts';
+import { RESERVE_BYTES } from '../base/limits.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import { markClock } from './db/clockMark.ts';
@@ -11,7 +10,6 @@ import { watchFiles } from './db/fileMonitor.ts';
 import { lacksDatabase, noteNewDatabase } from './db/newDatabase.ts';
 import { assertDurable, layoutOf, lookAt, type OpenOptions, openDatabase } from './db/openDatabase.ts';
 import { explain } from './db/openErrors.ts';
-import { recoveryBarrier } from './db/recoveryBarrier.ts';
 import { SCHEMA_VERSION } from './db/schema.ts';
 import { sessionCounter } from './db/sessionCounter.ts';
 import { closeAfter, failureKind } from './db/sqliteErrors.ts';
@@ -101,7 +99,6 @@ export class Store {
       db = openDatabase(directory, { ...make, check: false, isLocked: true });
       const layout = layoutOf(db);
       if (layout < SCHEMA_VERSION) on.upgraded(upgradeDatabase(db, layout));
-      const full = await recoveryBarrier(db, directory).catch(asFull);
       assertDurable(db);
       // Waiting inside SQLite would block the event loop: the writer retries on a timer instead.
       db.pragma('busy_timeout = 0');
@@ -110,7 +107,6 @@ export class Store {
         noteNewDatabase(directory, Date.now());
         on.made();
       }
-      if (full !== undefined) void store.#retryRecoveryBarrier(full);
       return store;
     } catch (error) {
       for (const open of [db, lock]) if (open !== undefined) closeAfter(error, open);
@@ -132,19 +128,14 @@ export class Store {
     return this.#writer.queued;
   }
 
-  /** @returns the stored state of the sources; nothing if it cannot be read. */
+  /** @returns the stored state of the sources; nothing if it cannot be read: a start can do without it. */
   sources(): StoredSources {
-    return this.#unlessUnreadable(() => readSources(this.#db)) ?? { days: 0, sources: [] };
-  }
-
-  /** For what a start can do without: events matter more. */
-  #unlessUnreadable<Part>(read: () => Part): Part | undefined {
     try {
-      return read();
+      return readSources(this.#db);
     } catch (error) {
       if (failureKind(error) === 'damaged') this.#on.damaged(error);
       else this.#on.unexpected(error);
-      return undefined;
+      return { days: 0, sources: [] };
     }
   }
 
@@ -232,44 +223,9 @@ export class Store {
     await this.#writer.close();
     await this.#writer.checkpoints.idle();
     if (this.#writer.hasFailed) return;
-    this.#writeLastUses();
+    this.#writer.aside(() => this.tokens.writeUses(0));
     this.#writer.aside(sessionCounter(this.#db));
     this.#db.close();
     this.#lock.close();
   }
-
-  /**
-   * The disk has no room for the recovery barrier. Until the barrier has passed everything is refused, as if
-   * the disk had filled up while running: nothing is stored, and nothing is called a duplicate.
-   */
-  async #retryRecoveryBarrier(full: { readonly error: unknown }): Promise<void> {
-    this.#writer.hold('full', true);
-    this.#on.full(full.error);
-    for (let isFull = true; isFull; ) {
-      await sleep(FULL_RETRY_MS, undefined, { ref: false });
-      if (this.#isClosed) return;
-      try {
-        isFull = (await recoveryBarrier(this.#db, this.#directory).catch(asFull)) !== undefined;
-      } catch (error) {
-        return this.#isClosed ? undefined : this.#on.fatal(error);
-      }
-    }
-    this.#writer.hold('full', false);
-    this.#on.healed();
-  }
-
-  /** Best effort: the disk may be full, or another program may hold the lock. */
-  #writeLastUses(): void {
-    try {
-      this.tokens.writeUses(0);
-    } catch (error) {
-      if (failureKind(error) === 'unexpected') this.#on.unexpected(error);
-    }
-  }
-}
-
-/** @throws any error other than a full disk. */
-function asFull(error: unknown): { readonly error: unknown } {
-  if (failureKind(error) !== 'full') throw error;
-  return { error };
 }

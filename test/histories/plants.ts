@@ -37,15 +37,8 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'no-recovery-barrier',
-    what: 'a start neither syncs nor checkpoints what a killed process had written',
-    changes: [
-      REWRITE_NOTHING,
-      {
-        file: 'store/store.ts',
-        from: 'const full = await recoveryBarrier(db, directory).catch(asFull);',
-        to: 'const full = await Promise.resolve().catch(asFull);',
-      },
-    ],
+    what: 'a start does not sync what a killed process had written',
+    changes: [REWRITE_NOTHING],
   },
   {
     name: 'wal-trusted',
