@@ -6,8 +6,8 @@ import { isTime } from '../../base/units.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { Problem } from '../../protocol/errors.ts';
 import type { CourtEvent } from '../../protocol/event.ts';
+import type { RestoreSource } from '../../store/keep/backupFile.ts';
 import { databaseOfLog, type LoggedEvent } from '../../store/keep/databaseOfLog.ts';
-import type { RestoreSource } from '../../store/keep/restore.ts';
 
 /** Lines of `tail --json` and of `fleet tail`, read back to what was stored. */
 
@@ -18,12 +18,7 @@ const SEQ_MAX = 1e15 - 1;
 
 /** @returns what a database is restored from. Restoring it throws an OperatorError for a line that is none of courtd's. */
 export function logLines(pieces: AsyncIterable<Buffer>): RestoreSource {
-  return {
-    name: 'the lines',
-    isSame: () => false,
-    copyTo: (target) => databaseOfLog(target, loggedEvents(pieces)),
-    close: () => {},
-  };
+  return { name: 'the lines', copyTo: (target) => databaseOfLog(target, loggedEvents(pieces)) };
 }
 
 /**

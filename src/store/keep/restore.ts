@@ -16,7 +16,7 @@ import { rewriteWal } from '../db/rewriteWal.ts';
 import { migrate } from '../db/schema.ts';
 import { overwriteDeleted } from '../db/secureDelete.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
-import { BackupFile, COMPANIONS, hasContent } from './backupFile.ts';
+import { backupFile, COMPANIONS, hasContent, isSameFile, type RestoreSource } from './backupFile.ts';
 import { applyLedger } from './erase.ts';
 import { keep, keptOf, ledgerFault, NOBODY } from './keptLedger.ts';
 import { hasMore, type Salvaged, salvage } from './salvage.ts';
@@ -40,9 +40,6 @@ export interface Restored extends Contents {
   /** Why nobody could be erased again: there was no database of this box, or it cannot be read; undefined: its ledger was applied. */
   readonly ledgerLost: 'missing' | 'unreadable' | undefined;
 }
-
-/** What a database is restored from: a backup, or something that fills the file as a backup does. */
-export type RestoreSource = Pick<BackupFile, 'name' | 'isSame' | 'copyTo' | 'close'>;
 
 interface RestoreOptions {
   /** Adds what can be read in the database that is replaced, and in those that were replaced before. */
@@ -68,10 +65,10 @@ export async function restoreDatabase(
   options: RestoreOptions = { salvages: false, salvaging: () => {}, replacing: () => {} },
 ): Promise<Restored> {
   const target = directory.file('database');
-  const source = typeof from === 'string' ? new BackupFile(from) : from;
+  const source = typeof from === 'string' ? backupFile(from) : from;
   const { name } = source;
   try {
-    if (source.isSame(target)) throw new OperatorError(`${name} is the database itself: name a backup.`);
+    if (isSameFile(name, target)) throw new OperatorError(`${name} is the database itself: name a backup.`);
     return await makeAside(directory, async (partial) => {
       await source.copyTo(partial);
       const contents = verified(name, partial);
@@ -83,8 +80,6 @@ export async function restoreDatabase(
     });
   } catch (error) {
     throw explain(error, directory);
-  } finally {
-    source.close();
   }
 }
 
