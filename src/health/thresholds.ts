@@ -34,8 +34,8 @@ export const THRESHOLDS = {
   ship_stopped_s: 300,
   /** Seconds for which a refusal is said: a vendor's test, or a camera that has been mended, is none that lasts. */
   refused_s: HOUR_S,
-  /** Requests a day without a valid token: a camera tries again every 30 s, somebody who looks at the port does not. */
-  unauthorized: 3,
+  /** Requests a day without a valid token: a camera tries again every 30 s, somebody who tries the port with curl does not. */
+  unauthorized: 6,
   /** Requests a day that were too many for the rate limit: fewer are made up for by the next try. */
   rate_limited: 100,
   /** Seconds until an old token ends, from which it is said who still uses it: a day to give those cameras the new one. */

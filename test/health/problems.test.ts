@@ -76,7 +76,7 @@ const refusal = {
   requests: 1,
 };
 const refused = (more: object) => ({ refusals: [{ ...refusal, ago_s: 1, ...more } as RefusalReport] });
-const unauthorized = { code: 'unauthorized', source: null, is_over: false, requests: 3 };
+const unauthorized = { code: 'unauthorized', source: null, is_over: false, requests: 6 };
 const cameras = (more: object) => ({ sources: [camera, { ...camera, source: 'other', ...more }] });
 const oldToken = (ends_in_s: number) => ({ old_tokens: [{ id: 1, ends_in_s, clients: ['10.0.7.31'] }] });
 const until = (valid_from: string, expires_at: string) =>
@@ -114,7 +114,7 @@ const CASES: readonly (readonly [code: BoxProblemCode, wrong: BoxFacts, right?: 
   ['odd_payload', box(cameras({ odd_fields: ['kmh as text'] }))],
   ['clock_off', box(cameras({ clock_offset_s: -2.1 })), box(cameras({ clock_offset_s: 2 }))],
   ['old_token', box(oldToken(DAY_S - 1)), box(oldToken(DAY_S))],
-  ['token_refused', box(refused(unauthorized)), box(refused({ ...unauthorized, requests: 2 }))],
+  ['token_refused', box(refused(unauthorized)), box(refused({ ...unauthorized, requests: 5 }))],
   ['token_refused', box(refused(unauthorized)), box(refused({ ...unauthorized, is_over: true }))],
   ['bug', box(refused({ code: 'internal_error' }))],
   ['refused', box(refused({})), box(refused({ code: 'overloaded' }))],
