@@ -95,18 +95,12 @@ export class Alert {
     const fresh = [...found].filter(([key]) => !this.#sent.has(key));
     const gone = mayBeSolved ? [...this.#sent].filter(([key]) => !found.has(key)) : [];
     this.#since = new Map([...fresh, ...gone].map(([key]) => [key, this.#since.get(key) ?? nowMs]));
-    const [now, solved] = [fresh.filter(isSteady), gone.filter(isSteady)];
-    if (now.length + solved.length > 0 && nowMs - this.#messageMs >= PAUSE_MS) {
-      const isAccepted = await this.send(
-        status.state,
-        now.map(([, one]) => one),
-        solved.map(([, one]) => one),
-      );
-      if (isAccepted) {
-        this.#messageMs = nowMs;
-        const solvedKeys = new Set(solved.map(([key]) => key));
-        this.#keep(new Map([...[...this.#sent].filter(([key]) => !solvedKeys.has(key)), ...now]));
-      }
+    const now = new Map(fresh.filter(isSteady));
+    const solved = new Map(gone.filter(isSteady));
+    const isDue = now.size + solved.size > 0 && nowMs - this.#messageMs >= PAUSE_MS;
+    if (isDue && (await this.send(status.state, [...now.values()], [...solved.values()]))) {
+      this.#messageMs = nowMs;
+      this.#keep(new Map([...[...this.#sent].filter(([key]) => !solved.has(key)), ...now]));
     }
     await this.#ping(status.state, nowMs);
   }
@@ -118,14 +112,8 @@ export class Alert {
     solved: readonly StatusProblem[],
   ): Promise<boolean> {
     const { box, url, command, log } = this.#settings;
-    const message: AlertMessage = {
-      box,
-      at: isoTime(Date.now()),
-      state,
-      text: textOf(box, now, solved),
-      new: now,
-      solved,
-    };
+    const text = textOf(box, now, solved);
+    const message: AlertMessage = { box, at: isoTime(Date.now()), state, text, new: now, solved };
     const body = JSON.stringify(message);
     const headers = { 'Content-Type': 'application/json' };
     const faults = await Promise.all([
@@ -133,11 +121,9 @@ export class Alert {
       url === undefined ? 'unset' : request(url, { method: 'POST', headers, body, redirect: 'manual' }),
       command === undefined ? 'unset' : run(command, body),
     ]);
-    const names = ['COURTD_ALERT_URL', 'COURTD_ALERT_COMMAND'];
-    for (const [i, fault] of faults.entries()) {
-      if (fault === undefined)
-        log(`${names[i]} accepted a message: ${now.length} new, ${solved.length} solved.`);
-      else if (fault !== 'unset') log(`${names[i]} did not accept a message: ${fault}.`);
+    for (const [i, name] of ['COURTD_ALERT_URL', 'COURTD_ALERT_COMMAND'].entries()) {
+      if (faults[i] === undefined) log(`${name} accepted ${now.length} new and ${solved.length} solved.`);
+      else if (faults[i] !== 'unset') log(`${name} did not accept a message: ${faults[i]}.`);
     }
     return faults.includes(undefined);
   }
@@ -184,7 +170,7 @@ const CHANGING =
   /(?<![\w.:-])(?:once|\d+(?:\.\d+)?(?: (?:s|min|h|d|days?|times?|times a minute|events?|[KMGT]?i?B)\b)?|\d{4}-\d\d-\d\dT[\d:.]+Z)(?![\w:-]|\.\d)/g;
 
 /** @returns problems by a key that stays the same while a problem lasts. */
-export function byKey(problems: readonly StatusProblem[]): Map<string, StatusProblem> {
+function byKey(problems: readonly StatusProblem[]): Map<string, StatusProblem> {
   return new Map(
     problems.map((one) => [`${one.code} ${one.message.replace(CHANGING, '').replace(/\s+/g, ' ')}`, one]),
   );

@@ -33,22 +33,14 @@ export function fail(message: string, advice: string): Finding {
 }
 
 /** The part of pino's logger that is used. */
-interface Log {
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
+type Log = Record<'warn' | 'error', (fields: object, message: string) => void>;
 
-/**
- * Writes a problem to the log, with its code and its advice.
- * @param level `error` if events are rejected because of it.
- */
+/** Writes a problem to the log, with its code and its advice. @param level `error` if events are rejected because of it. */
 export function logProblem(
   log: Log,
-  problem: StatusProblem,
+  { code, message, advice }: StatusProblem,
   fields: object = {},
   level: 'warn' | 'error' = 'warn',
 ): void {
-  const line = { problem: problem.code, ...fields, advice: problem.advice };
-  if (level === 'error') log.error(line, problem.message);
-  else log.warn(line, problem.message);
+  log[level]({ problem: code, ...fields, advice }, message);
 }

@@ -38,18 +38,12 @@ export class StoreWatch {
         logProblem(logger, problem('damage'), { code: sqliteCode(error) }, 'error');
       },
       unexpected: (err) => logger.error({ err }, BUG),
-      fatal: (error) => die(log, error, reasonOf(error)),
+      fatal: (error) => die(log, error, failureKind(error) === 'damaged' ? DAMAGED : DISK_FAILED),
     };
   }
 }
 
 const BUG = 'a bug in courtd: please report it';
-
-/** @returns why the daemon exits, as the operator's log says it. */
-function reasonOf(error: unknown): string {
-  if (error instanceof OperatorError) return error.message;
-  return failureKind(error) === 'damaged' ? DAMAGED : DISK_FAILED;
-}
 
 const DISK_FAILED =
   'the disk failed to read or write, so nothing can be guaranteed any more: check the disk, and start courtd again';
@@ -61,7 +55,7 @@ function mebibytes(bytes: number): number {
   return Math.round(bytes / 1024 ** 2);
 }
 
-/** For what nobody has caught. */
+/** Ends the process for an error that nobody has caught. */
 export function dieOfBug(log: Log, error: unknown): void {
   die(log, error, BUG);
 }
@@ -75,7 +69,8 @@ let isDying = false;
 function die({ logger, exit }: Log, error: unknown, message: string): void {
   if (isDying) return;
   isDying = true;
-  logger.fatal(error instanceof OperatorError ? {} : { err: error, code: sqliteCode(error) }, message);
+  if (error instanceof OperatorError) logger.fatal(error.message);
+  else logger.fatal({ err: error, code: sqliteCode(error) }, message);
   // At the end of the turn: requests in progress are still answered 503.
   setImmediate(() => exit(1));
 }
