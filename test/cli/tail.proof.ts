@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -134,14 +133,6 @@ t.test('a database that goes away and comes back: said once each', async (t) => 
   await again.post(events(2));
   await tail.has(5);
   t.equal(tail.stderr.split('\n').length - 1, 2);
-});
-
-t.test('with --follow it is less urgent than the daemon', async (t) => {
-  const daemon = await Daemon.start(t);
-  await daemon.post(events(3));
-  const tail = new Tail(t, daemon.data);
-  await tail.has(3);
-  t.equal(os.getPriority(tail.child.pid), 10);
 });
 
 t.test(

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
-import tls, { type SecureVersion, type TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
 import { makePair } from '../harness/certificates.ts';
 import { courtd, Daemon, type LogLine, temporaryFolder } from '../harness/daemon.ts';
@@ -34,14 +34,6 @@ async function sends(t: Test, client: RawClient, daemon: Daemon, what: string): 
   client.send(request(daemon, { body: JSON.stringify(event()) }));
   t.equal((await client.next()).body, ACCEPTED, what);
 }
-
-t.test('without TLS, SIGHUP changes nothing', async (t) => {
-  const daemon = await Daemon.start(t);
-  const client = await RawClient.connect(t, daemon);
-  t.equal((await reload(daemon, 'SIGHUP is ignored: there is no TLS certificate to reload')).level, 'info');
-  await sends(t, client, daemon, 'the connection is there');
-  t.equal((await daemon.post(event())).status, 202);
-});
 
 t.test('with TLS', async (t) => {
   const [box, other, short] = [
@@ -79,30 +71,6 @@ t.test('with TLS', async (t) => {
       t.notOk(fs.existsSync(data));
     };
     await Promise.all(bad.map(check));
-  });
-
-  await t.test('TLS 1.2 and 1.3 are spoken, and nothing older', async (t) => {
-    const daemon = await Daemon.start(t);
-    const speak = async (version: SecureVersion) => {
-      // Clients of today must be told to speak what is old.
-      const old = { minVersion: version, maxVersion: version, ciphers: 'ALL:@SECLEVEL=0' };
-      const client = tls.connect({ host: '127.0.0.1', port: daemon.port, ...old });
-      try {
-        await once(client, 'secureConnect');
-        return client.getProtocol();
-      } catch (error) {
-        return (error as NodeJS.ErrnoException).code;
-      } finally {
-        client.destroy();
-      }
-    };
-    const refused = 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION';
-    t.strictSame(await Promise.all((['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const).map(speak)), [
-      refused,
-      refused,
-      'TLSv1.2',
-      'TLSv1.3',
-    ]);
   });
 
   await t.test('who speaks plain HTTP is closed, told in the log, and no harm to others', async (t) => {

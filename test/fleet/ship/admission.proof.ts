@@ -92,17 +92,3 @@ t.test('TLS: the authority that is named, the name that is in the URL', { skip }
   t.match(await box.once(), { status: 0 });
   t.equal((await hq.messages('venue-7')).length, 1);
 });
-
-t.test('a certificate that has expired is refused, with a look at the clock', { skip }, async (t) => {
-  const folder = temporaryFolder(t);
-  const files = makePair(folder, 'hq', -1 / 86_400);
-  const config = `tls { cert_file: "${files.cert}", key_file: "${files.key}" }`;
-  const servers = await NatsServers.start(t, { config, scheme: 'tls' });
-  const env = { COURTD_SHIP_URL: servers.url, COURTD_SHIP_BOX: 'venue-7', COURTD_SHIP_CA: files.cert };
-  const box = new Box(t, temporaryFolder(t), env);
-  box.put(...events(3));
-  const shipper = box.ship();
-  const { error } = await shipper.state('refused');
-  t.match(error, /does not accept the certificate .*expired.*the clock/);
-  t.equal(await shipper.stop(), 0);
-});
