@@ -9,6 +9,7 @@ import { copyReport } from '../../fleet/report/copyReport.ts';
 import { runDirectory } from '../../fleet/report/reportFile.ts';
 import type { DataOption } from '../../store/db/withDatabase.ts';
 import { CopyFollower, ForeignCopy } from '../../store/keep/follow.ts';
+import { lastBackupMs, noteBackup } from '../../store/keep/lastBackup.ts';
 import { makeBackup } from '../../store/keep/makeBackup.ts';
 import { integer, json, notEmpty } from '../options/optionParsers.ts';
 import { type JsonOption, printJson, progress, say } from '../terminal/output.ts';
@@ -72,8 +73,7 @@ async function followTo(place: string, { data }: DataOption): Promise<void> {
     throw new OperatorError(`${place} has the database itself. Name a directory on another disk.`);
   const runDir = runDirectory(process.env, data.path);
   const before = copyReport.read(runDir);
-  const { epoch, seq, last_at } =
-    before?.place === directory ? before : { epoch: null, seq: null, last_at: null };
+  const { epoch = null, seq = null, last_at = null } = before?.place === directory ? before : {};
   let report = { place: directory, epoch, seq, last_at, error: null as string | null };
   let told: string | null = '';
   const note = (changes: Partial<typeof report>) => {
@@ -87,6 +87,8 @@ async function followTo(place: string, { data }: DataOption): Promise<void> {
     say(`courtd: ${told ?? `The copy in ${directory} is current, up to seq ${report.seq}.`}`);
   };
   note({});
+  // Without a runtime directory nothing else names this place to the receipt of an erasure.
+  if (runDir === undefined) noteBackup(data, lastBackupMs(data) ?? Date.now(), directory);
   const follower = new CopyFollower(data, directory);
   for (;;) {
     try {

@@ -14,7 +14,7 @@ import { mayName, type Naming, naming } from '../../protocol/playerRedaction.ts'
 import { previousFiles } from '../../store/db/previousDatabases.ts';
 import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import type { Erased } from '../../store/keep/erase.ts';
-import { findPlayer } from '../../store/keep/foundPlayer.ts';
+import { type FoundPlayer, findPlayer } from '../../store/keep/foundPlayer.ts';
 import { BACKUP_NAME, backupPlaces, lastBackupMs } from '../../store/keep/lastBackup.ts';
 import { withRefused } from '../../store/refused/readRefused.ts';
 import { namedIn } from '../../store/refused/refusedRequests.ts';
@@ -39,15 +39,14 @@ export async function erase(player: string, options: EraseOptions): Promise<void
   const found = await withDatabase(options, (db) => findPlayer(db, player, before, told));
   const names = naming(player);
   const refused = async (by: Naming) => (await withRefused(data, (file) => namedIn(file, by)))?.length ?? 0;
-  const { emptied, renamed, sessions, conflictCopies, wasErased, mentioned } = found;
+  const { emptied, renamed, sessions, conflictCopies, wasErased } = found;
   const named = emptied + renamed + conflictCopies;
   if (named === 0 && !wasErased && (await refused(names)) === 0)
     throw new OperatorError(
       `No event names the player ${JSON.stringify(player)}. "courtd player list" shows those that are named.`,
     );
   const places = await placesOf(data);
-  const print = (erased: Erasure) =>
-    printReceipt({ player, before, dryRun, erased, wasErased, mentioned, places }, options.json);
+  const print = (erased: Erasure) => printReceipt(player, options, erased, found, places);
   if (dryRun) return print({ ...found, rejections: await refused(mayName(names)) });
   if (!options.yes) {
     const what = `${counted(emptied + renamed, 'event')} of ${counted(sessions, 'session')} would lose the player ${JSON.stringify(player)}, which cannot be undone`;
@@ -105,24 +104,16 @@ interface Erasure extends Erased {
   readonly rejections: number;
 }
 
-interface Receipt {
-  readonly player: string;
-  readonly before: bigint | undefined;
-  readonly dryRun: boolean;
-  /** Of a dry run, what would be erased. */
-  readonly erased: Erasure;
-  readonly wasErased: boolean;
-  /** Events in which the id is a part of a longer text. */
-  readonly mentioned: number;
-  readonly places: readonly Place[];
-}
-
-/** Prints the receipt, to be given to the player. */
-function printReceipt(receipt: Receipt, isJson = false): void {
-  const { player, before, dryRun, erased, wasErased, mentioned, places } = receipt;
-  const { emptied, renamed, sessions, conflictCopies, rejections } = erased;
+/** Prints the receipt, to be given to the player. @param erased of a dry run, what would be erased. */
+function printReceipt(
+  player: string,
+  { before, dryRun = false, json }: EraseOptions,
+  { emptied, renamed, sessions, conflictCopies, rejections }: Erasure,
+  { wasErased, mentioned }: FoundPlayer,
+  places: readonly Place[],
+): void {
   const at = new Date().toISOString();
-  if (isJson)
+  if (json)
     return printJson({
       player_id: player,
       before: before === undefined ? null : isoOf(before),

@@ -29,24 +29,21 @@ export class Connector {
   /** The servers, without anything secret. */
   readonly shown: string;
   readonly #address: ReturnType<typeof parseServers>;
-  readonly #creds: string | undefined;
-  readonly #ca: string | undefined;
+  readonly #files: Omit<Headquarters, 'url'>;
 
   /** @throws {UsageError} if the URL is wrong. @throws {OperatorError} if a file cannot be read. */
-  constructor({ url, creds, ca }: Headquarters) {
+  constructor({ url, ...files }: Headquarters) {
     this.#address = parseServers(url);
     this.shown = this.#address.shown;
-    this.#creds = creds;
-    this.#ca = ca;
-    readSecret(creds);
-    readSecret(ca);
+    this.#files = files;
+    for (const file of [files.creds, files.ca]) readSecret(file);
   }
 
   /** @param more options of the library. @throws {NatsFault} of the last server that was tried. */
   async connect(name: string, more: ConnectionOptions): Promise<NatsConnection> {
     const { servers, hosts, isTls, shown: _, ...login } = this.#address;
     try {
-      const ca = readSecret(this.#ca);
+      const ca = readSecret(this.#files.ca);
       const tls = {
         // The library checks a certificate against the name in the URL, and not at all if the URL has an address.
         checkServerIdentity: (_name: string, certificate: PeerCertificate) =>
@@ -72,7 +69,7 @@ export class Connector {
 
   /** A credentials file counts for more than the user of the URL. */
   #authenticator(): ConnectionOptions {
-    const creds = readSecret(this.#creds);
+    const creds = readSecret(this.#files.creds);
     if (creds === undefined) return {};
     if (!/BEGIN NATS USER JWT[\s\S]*BEGIN USER NKEY SEED/.test(creds))
       throw new NatsFault(
