@@ -36,9 +36,7 @@ interface Moment {
   readonly wall: number;
 }
 
-/** @returns both clocks, now. */
-type Clock = () => Moment;
-const CLOCK: Clock = () => ({ monotonic: performance.now(), wall: Date.now() });
+const CLOCK = (): Moment => ({ monotonic: performance.now(), wall: Date.now() });
 
 const NOTHING: StoredSources = { days: 0, sources: [] };
 
@@ -54,7 +52,7 @@ export class Telemetry {
   readonly #minute = new SlidingCounts(2, 60, 1_000);
   readonly #hour = new SlidingCounts(1, 60, 60_000);
   readonly #day = new SlidingCounts(1, 48, 1_800_000);
-  readonly #clock: Clock;
+  readonly #clock: () => Moment;
   /** Added to the monotonic clock: both clocks then were alike at the start. */
   readonly #beginMs: number;
   /** By how much the wall clock has been set since. */
