@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { BATCH_EVENTS, BODY_VALUES, EVENT_DEPTH_LEVELS } from '../base/limits.ts';
 import { eotToNs } from './eot.ts';
-import { type Fault, type LogFields, Problem } from './errors.ts';
+import { type Fault, Problem, type ProblemCode } from './errors.ts';
 import type { CourtEvent } from './event.ts';
 import type { WireEvent } from './eventSchema.ts';
 import { JsonError } from './jsonLexer.ts';
 import { JsonReader } from './jsonReader.ts';
 import { describeOdd } from './payload.ts';
-import { readEvent, type SentEvent } from './sentEvent.ts';
+import { readEvent, readSoFar, type SentEvent } from './sentEvent.ts';
 import {
   cameraOf,
   type EventRules,
@@ -28,7 +28,6 @@ import {
  * @throws {Problem} 400 invalid_json, too_deep, too_many_events or invalid_event; 413 body_too_large.
  */
 export function decodeBatch(body: Buffer, rules: EventRules = {}, listedFaults?: number): CourtEvent[] {
-  if (!isUtf8(body)) throw new Problem('invalid_json', 'The body is not valid UTF-8.');
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
     throw new Problem('invalid_json', 'The body starts with a byte order mark: send it without one.');
   }
@@ -36,6 +35,8 @@ export function decodeBatch(body: Buffer, rules: EventRules = {}, listedFaults?:
 }
 
 class BatchReader {
+  readonly #body: Buffer;
+  readonly #isUtf8: boolean;
   readonly #json: JsonReader;
   readonly #rules: EventRules;
   readonly #listedFaults: number | undefined;
@@ -44,43 +45,52 @@ class BatchReader {
   #isArray = false;
   /** The position of the event being read, from 0; -1 before the first. */
   #index = -1;
-  /** Whether an element of the array is being read, so that a fault belongs to it. */
-  #isInElement = false;
-  #isTooDeep = false;
+  /** The first event that could be read. */
+  #first: unknown;
+  #code: ProblemCode = 'invalid_event';
+  /** About the first event of the array that is not JSON. */
+  #brokenSentence: string | undefined;
 
   constructor(body: Buffer, rules: EventRules, listedFaults: number | undefined) {
+    this.#body = body;
+    this.#isUtf8 = isUtf8(body);
     this.#json = new JsonReader(body);
     this.#rules = rules;
     this.#listedFaults = listedFaults;
   }
 
   read(): CourtEvent[] {
+    let count: number | undefined;
     try {
       this.#readBody();
+      count = this.#index + 1;
     } catch (error) {
-      throw error instanceof JsonError ? this.#problemOf(error) : error;
+      if (!(error instanceof JsonError)) throw error;
+      // The end of a broken event is not always certain.
+      if (this.#code === 'invalid_event' || error.reason !== 'syntax') throw this.#problemOf(error);
+      this.#addFault('invalid_json', this.#syntaxFault(error.at));
     }
-    const count = this.#index + 1;
-    if (count > BATCH_EVENTS) {
+    if (count !== undefined && count > BATCH_EVENTS) {
       const sentence = `The array holds ${count} events; at most ${BATCH_EVENTS} are allowed in one request.`;
-      throw new Problem('too_many_events', sentence, {}, {}, { ...this.#camera(), events: count });
+      throw new Problem('too_many_events', sentence, {}, {}, { ...cameraOf(this.#first), events: count });
     }
+    if (!this.#isUtf8 && this.#brokenSentence === undefined)
+      throw this.#problemOf(new JsonError('syntax', 0));
     const [first] = this.#invalid;
     if (first === undefined) return this.#events;
     throw this.#isArray
-      ? explainBatch(this.#invalid, count, this.#rules, this.#isTooDeep ? 'too_deep' : 'invalid_event')
+      ? explainBatch(this.#invalid, count, this.#first, this.#rules, this.#code, this.#brokenSentence)
       : explainEvent(first.event, this.#rules, this.#listedFaults);
   }
 
   #readBody(): void {
     const json = this.#json;
     json.skipSpaces();
-    if (json.isAtEnd)
-      throw new Problem('invalid_json', 'The body is empty: send one event, or an array of events.');
     this.#isArray = json.isAtArray;
     const isEvent = json.isAtObject;
-    if (this.#isArray) for (let more = json.enterBatch(); more; more = json.nextElement()) this.#readEvent();
-    else if (isEvent) this.#readEvent();
+    if (isEvent) this.#readEvent();
+    else if (this.#isArray)
+      for (let more = json.aroundEvents().enterArray(); more; more = json.nextElement()) this.#readEvent();
     else json.skip();
     json.skipSpaces();
     if (!json.isAtEnd) throw new JsonError('syntax', json.at);
@@ -91,66 +101,55 @@ class BatchReader {
 
   #readEvent(): void {
     this.#index++;
-    if (this.#index >= BATCH_EVENTS) {
-      this.#json.skip();
-      return;
-    }
-    this.#isInElement = this.#isArray;
+    if (this.#index >= BATCH_EVENTS) return this.#json.skip();
     const event = this.#isArray ? this.#readElement() : readEvent(this.#json);
-    this.#isInElement = false;
     if (event === undefined) return;
     const { sent, tooLarge, payload, extra } = event;
+    this.#first ??= sent;
     const eotNs = isValidEvent(sent, this.#rules) && tooLarge.size === 0 ? eotToNs(sent.eot) : undefined;
     if (eotNs === undefined) this.#invalid.push({ index: this.#index, event });
     else this.#events.push(toEvent(sent as WireEvent, eotNs, payload, extra));
   }
 
-  /** @returns undefined if it is nested too deep: the other events are still checked. */
+  /** @returns undefined if it is not JSON, or nested too deep: the other events are still checked. */
   #readElement(): SentEvent | undefined {
-    const from = this.#json.at;
+    const json = this.#json;
+    const from = json.at;
+    let event: SentEvent;
+    let fault: Fault | undefined;
     try {
-      return readEvent(this.#json);
+      event = readEvent(json);
     } catch (error) {
-      if (!(error instanceof JsonError) || error.reason !== 'depth') throw error;
-      this.#json.skipDeep(from, 1);
-      this.#isTooDeep = true;
-      this.#invalid.push({ index: this.#index, event: UNREADABLE, fault: TOO_DEEP });
-      return undefined;
+      if (!(error instanceof JsonError) || error.reason === 'values') throw error;
+      event = readSoFar();
+      fault = error.reason === 'depth' ? TOO_DEEP : this.#syntaxFault(error.at);
+      json.skipBroken(from);
     }
+    if (!this.#isUtf8 && !isUtf8(this.#body.subarray(from, json.at))) fault = NOT_UTF8;
+    if (fault === undefined) return event;
+    this.#addFault(fault === TOO_DEEP ? 'too_deep' : 'invalid_json', fault);
+    this.#invalid.push({ index: this.#index, event, fault });
+    return undefined;
   }
 
-  /** Source and court, for the operator: those of the first event that could be read. */
-  #camera(): LogFields {
-    const [valid] = this.#events;
-    const [invalid] = this.#invalid;
-    if (invalid !== undefined && (valid === undefined || invalid.index === 0))
-      return cameraOf(invalid.event.sent);
-    return valid === undefined ? {} : { source: valid.source, court_id: valid.courtId };
+  #addFault(code: ProblemCode, { message }: Fault): void {
+    if (code === 'invalid_json') this.#brokenSentence ??= `The body ${message}`;
+    if (this.#code !== 'invalid_json') this.#code = code;
+  }
+
+  #syntaxFault(at: number): Fault {
+    return { path: '', message: `is not JSON${this.#describeSyntaxErrorAt(at)}` };
   }
 
   #problemOf({ reason, at }: JsonError): Problem {
-    const camera = this.#camera();
-    if (reason === 'syntax') {
-      const message = `is not JSON${this.#describeSyntaxErrorAt(at)}`;
-      const sentence = `The body ${message}`;
-      if (!this.#isInElement) return new Problem('invalid_json', sentence, {}, {}, camera);
-      // A client that does not learn which event is wrong would drop all events.
-      const broken = { index: this.#index, event: UNREADABLE, fault: { path: '', message } };
-      const all = [...this.#invalid, broken];
-      return explainBatch(all, this.#index + 1, this.#rules, 'invalid_json', sentence);
+    const camera = cameraOf(this.#first);
+    if (reason === 'depth') return new Problem('too_deep', `The event ${TOO_DEEP.message}.`, {}, {}, camera);
+    if (reason === 'values') {
+      const sentence = `The body holds more than ${BODY_VALUES} JSON values: send fewer or smaller events in one request. Nothing was stored.`;
+      return new Problem('body_too_large', sentence, { limit_values: BODY_VALUES }, {}, camera);
     }
-    if (reason === 'values') return this.#tooManyValues(camera);
-    return new Problem('too_deep', `The event ${TOO_DEEP.message}.`, {}, {}, camera);
-  }
-
-  #tooManyValues(camera: LogFields): Problem {
-    const values = `more than ${BODY_VALUES} JSON values (numbers, strings, literals, arrays and objects)`;
-    const sentence =
-      this.#index > 0
-        ? `The body holds ${values}: send fewer events in one request.`
-        : `One event holds ${values}: make its payload smaller, or split it into several events.`;
-    const members = { limit_values: BODY_VALUES };
-    return new Problem('body_too_large', `${sentence} Nothing was stored.`, members, {}, camera);
+    const { message } = this.#isUtf8 ? this.#syntaxFault(at) : NOT_UTF8;
+    return new Problem('invalid_json', `The body ${message}`, {}, {}, camera);
   }
 
   /** @returns the end of a sentence. Of the body, it quotes nothing but the known words of INVALID_NUMBERS. */
@@ -170,8 +169,7 @@ class BatchReader {
   }
 }
 
-/** Of an event that cannot be read, nothing is known. */
-const UNREADABLE: SentEvent = { sent: undefined, payload: '{}', extra: null, tooLarge: new Set() };
+const NOT_UTF8: Fault = { path: '', message: 'is not valid UTF-8.' };
 const TOO_DEEP: Fault = { path: '', message: `is nested deeper than ${EVENT_DEPTH_LEVELS} levels` };
 
 /** What some libraries write for numbers that JSON cannot express. */

@@ -81,7 +81,7 @@ export interface InvalidEvent {
   readonly issues_total?: number;
 }
 
-/** Why a request is rejected: thrown anywhere on its path, and turned into a response in http/response.ts. */
+/** Why a request is rejected: thrown anywhere on its path, and turned into a response in http/connection.ts. */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly members: ProblemMembers;
@@ -122,7 +122,7 @@ export class Problem extends Error {
 }
 
 /** What the operator reads of a problem. */
-export type LoggedProblem = Pick<Problem, 'code' | 'status' | 'message' | 'logFields'>;
+export type LoggedProblem = Pick<Problem, 'code' | 'status' | 'message'>;
 
 /** @returns a problem that goes away by itself. @param seconds for Retry-After: rounded up, 1 at least (RFC 9110, 10.2.3). */
 export function retryLater(code: ProblemCode, sentence: string, seconds: number): Problem {

@@ -7,8 +7,10 @@ import { JsonError, JsonLexer } from './jsonLexer.ts';
  * (nodejs/node#63785). The reader is always at the start of a value, or behind one.
  */
 
-const [QUOTE, COMMA, COLON] = [0x22, 0x2c, 0x3a];
+const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+/** Within a string, it shows that the string's first quote is the last one of another string. */
+const NEXT_EVENT = /\}\s*,\s*\{/;
 const VALUES = { true: true, false: false, null: null } as const;
 
 /** How deep a text may be nested, and how many values it may hold. */
@@ -75,21 +77,26 @@ export class JsonReader extends JsonLexer {
   }
 
   /**
-   * Moves behind a value in which `skip` has found too many levels, and checks no more of it than its strings and brackets.
-   * @param from the offset at which the value begins. @param levels arrays and objects around it. @throws {JsonError} syntax.
+   * Moves behind an element of the outer array that is not JSON, or has too many levels: only its strings and brackets count.
+   * If its end is not certain, because a quote or a bracket is missing, it moves to the end of the text.
+   * @param from the offset at which the element begins.
    */
-  skipDeep(from: number, levels: number): void {
-    this.#depth = levels;
+  skipBroken(from: number): void {
+    this.#depth = 1;
     let open = 0;
-    let at = from;
-    do {
-      const code = this.byteAt(at);
-      if (code < 0) throw new JsonError('syntax', at);
+    for (this.at = from; this.at < this.end; this.at++) {
+      const code = this.byteAt(this.at);
+      if (open === 0 && (code === COMMA || code === CLOSE_ARRAY)) return;
       if (code === OPEN_OBJECT || code === OPEN_ARRAY) open++;
       else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) open--;
-      at = code === QUOTE ? this.endOfString(at) : at + 1;
-    } while (open > 0);
-    this.at = at;
+      else if (code === QUOTE) {
+        const quote = this.at++;
+        while (!this.isAtEnd && this.byteAt(this.at) !== QUOTE)
+          this.at += this.byteAt(this.at) === BACKSLASH ? 2 : 1;
+        if (NEXT_EVENT.test(this.slice(quote, this.at))) this.at = this.end;
+      }
+    }
+    this.at = this.end;
   }
 
   /** Reads the current value. @returns it; an object as {}, and an array as one of the same length without elements. @throws {JsonError} */
@@ -139,16 +146,10 @@ export class JsonReader extends JsonLexer {
     return this.slice(from, this.at);
   }
 
-  /** Enters a body's array of events, which does not count as a level: an event in it may be as deep as one sent alone. */
-  enterBatch(): boolean {
+  /** An array or object around events does not count as a level: an event in it may be as deep as one sent alone. */
+  aroundEvents(): this {
     this.#depthMax++;
-    return this.enterArray();
-  }
-
-  /** Enters an object around an event, which does not count as a level either. */
-  enterAround(): boolean {
-    this.#depthMax++;
-    return this.enterObject();
+    return this;
   }
 
   /** Moves from an array to its first element. @returns whether there is one; if not, the reader is behind the array. */

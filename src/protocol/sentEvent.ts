@@ -30,11 +30,8 @@ const EVENT_VALUES = ENVELOPE_FIELDS.map((): unknown => undefined);
  * @throws {JsonError}
  */
 export function readEvent(json: JsonReader): SentEvent {
-  if (!json.isAtObject) {
-    const sent = json.read();
-    return { sent, payload: '{}', extra: null, tooLarge: NONE };
-  }
   const values = EVENT_VALUES.fill(undefined);
+  if (!json.isAtObject) return { sent: json.read(), payload: '{}', extra: null, tooLarge: NONE };
   let tooLarge: Set<string> | undefined;
   let payloadFrom = 0;
   let payloadTo = 0;
@@ -81,4 +78,10 @@ export function readEvent(json: JsonReader): SentEvent {
     extra: unknownAt.length === 0 ? null : `{${json.withoutSpaces(unknownAt)}}`,
     tooLarge: tooLarge ?? NONE,
   };
+}
+
+/** @returns what says which event it is, as far as it was read before `readEvent` threw. */
+export function readSoFar(): SentEvent {
+  const [event_id, , , court_id, , , , source] = EVENT_VALUES;
+  return { sent: { event_id, court_id, source }, payload: '{}', extra: null, tooLarge: NONE };
 }

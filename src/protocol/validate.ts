@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject } from 'ajv';
 import { LISTED_EVENTS, LISTED_FAULTS, NAME_CODE_POINTS, QUOTED_CHARS } from '../base/limits.ts';
 import { counted } from '../base/units.ts';
 import { eotFault, eotToNs } from './eot.ts';
-import { type Fault, type InvalidEvent, type LogFields, Problem } from './errors.ts';
+import { type Fault, type InvalidEvent, type LogFields, Problem, type ProblemCode } from './errors.ts';
 import { isName, NAME_PATTERN } from './event.ts';
 import { EventSchema, type WireEvent } from './eventSchema.ts';
 import { NONE_ODD } from './payload.ts';
@@ -54,19 +54,20 @@ export interface InvalidSent {
   /** Its position in the array, from 0. */
   readonly index: number;
   readonly event: SentEvent;
-  /** Why it could not be read; its other faults are not known then. */
+  /** Why it could not be read as a whole; its other faults are not known then. */
   readonly fault?: Fault;
 }
 
 /**
- * @param count the number of all events that could be read. @param brokenSentence for a body that is not JSON.
+ * @param count the number of all events; undefined if it is not known. @param brokenSentence for a body that is not JSON.
  * @returns 400 with the faults of each in `invalid`.
  */
 export function explainBatch(
   all: readonly InvalidSent[],
-  count: number,
+  count: number | undefined,
+  firstSent: unknown,
   rules: EventRules,
-  code: 'invalid_event' | 'invalid_json' | 'too_deep',
+  code: ProblemCode,
   brokenSentence?: string,
 ): Problem {
   const total = all.length;
@@ -78,15 +79,17 @@ export function explainBatch(
   const first = invalid[0];
   const named = first?.event_id ? `${first.index} (${quote(first.event_id)})` : `${first?.index}`;
   const sentence =
-    `${total} of ${counted(count, 'event')} ${total === 1 ? 'is' : 'are'} invalid, so nothing of the request was stored. ` +
+    `${total} of ${counted(count ?? total, 'event')} ${total === 1 ? 'is' : 'are'} invalid, so nothing of the request was stored. ` +
     `First: event ${named}, ${sentenceOf(first?.issues[0])}.`;
-  const camera = cameraOf(all.find(({ fault }) => fault === undefined)?.event.sent);
+  const members = { invalid, invalid_total: total };
+  const cameras = [...all.map(({ event }) => event.sent), firstSent].map(cameraOf);
+  const camera = cameras.find(({ source }) => source !== undefined);
   return new Problem(
     code,
     brokenSentence ?? sentence,
-    { invalid, invalid_total: total },
+    members,
     {},
-    { ...camera, events: count },
+    { ...camera, ...(count && { events: count }) },
   );
 }
 

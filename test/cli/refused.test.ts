@@ -144,8 +144,20 @@ t.test('what cannot be parted is its body, without the token; import says that i
   t.equal(lines.length, 4, 'of what is packed the token cannot be taken out');
 });
 
-t.test('a body with too many events, values or levels is parted, too', async (t) => {
+t.test('a body with too many events, values or levels, or with NaN, is parted', async (t) => {
   const box = await Daemon.start(t);
+  const nan = JSON.stringify(event(cam3)).replace(/"confidence":[^,]*/, '"confidence":NaN');
+  const body = `[${JSON.stringify(event(cam3))},${nan},${nan.replace('NaN', '"\xff"')},${JSON.stringify(event(cam3))}]`;
+  t.equal((await box.post(Buffer.from(body, 'latin1'))).status, 400);
+  const parts = await exported(box);
+  t.strictSame(
+    parts.map(({ event }) => event === undefined),
+    [false, true, true, false],
+  );
+  t.equal(Buffer.from(parts[1]!.body!, 'base64').toString(), nan);
+  t.match(JSON.parse((await box.command('rejections', '--json')).stdout), [{ source: 'cam-3', events: 4 }]);
+  t.equal((await imported(t, box, [parts[0], parts[3]])).accepted, 2);
+  await box.command('rejections', 'drop', '--all');
   const deep = event({ ...cam3, payload: JSON.parse(`{"a":${'['.repeat(50)}${']'.repeat(50)}}`) });
   const large = event({ ...cam3, payload: { list: new Array(BODY_VALUES).fill(1) } });
   t.equal((await box.post(events(501, cam3))).status, 400);

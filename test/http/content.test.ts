@@ -146,13 +146,22 @@ t.test('of an array a fault names the index of its event, and hides no other fau
   // The event itself is the first level, its payload the second.
   const deep = badText({ payload: `{"a":${'['.repeat(31)}${']'.repeat(31)}}` });
   const nan = badText({ confidence: 'NaN' });
+  const notUtf8 = badText({ n: '"\xff"' });
   const invalidOf = async (body: string, code: string) => {
-    const { invalid, invalid_total } = checkProblem(t, await table.post(body), 400, code);
+    const answer = await table.post(Buffer.from(body, 'latin1'));
+    const { invalid, invalid_total } = checkProblem(t, answer, 400, code);
     t.equal(invalid_total, invalid?.length);
+    for (const { event_id } of invalid ?? []) t.ok(event_id && body.includes(event_id), `${event_id}`);
     return invalid?.map(({ index }) => index);
   };
-  t.strictSame(await invalidOf(`[${good},${nan},${good}]`, 'invalid_json'), [1]);
-  t.strictSame(await invalidOf(`[${wrong},${good},${nan}]`, 'invalid_json'), [0, 2]);
+  t.strictSame(await invalidOf(`[${nan},${good},${notUtf8},${wrong},${deep}]`, 'invalid_json'), [0, 2, 3, 4]);
+  t.strictSame(await invalidOf(`[${good},${deep},${nan},${good.slice(0, -9)}`, 'invalid_json'), [1, 2, 3]);
+  const open = nan.replace('"source":"', '"source":');
+  t.strictSame(
+    await invalidOf(`[${good},${open},${good},${open},${wrong}]`, 'invalid_json'),
+    [1],
+    'no index behind a missing quote is certain',
+  );
   t.strictSame(await invalidOf(`[${deep},${good},${wrong},${deep}]`, 'too_deep'), [0, 2, 3]);
   t.equal(
     await invalidOf(`[${good} ${good}]`, 'invalid_json'),

@@ -163,11 +163,11 @@ t.test('a body with the most values is accepted, and one more is rejected', asyn
     for (const body of [holds(BODY_VALUES + 1, element), `[${holds(BODY_VALUES, element)}]`]) {
       const problem = refusal(body);
       t.match(problem, { code: 'body_too_large', members: { limit_values: 250_000 } }, element);
-      t.match(problem.message, /^One event holds more than 250000 JSON values .*make its payload smaller/);
+      t.match(problem.message, /more than 250000 JSON values: send fewer or smaller events/);
     }
   }
   const half = holds(BODY_VALUES / 2, '1');
-  t.match(refusal(`[${half},${half}]`).message, /^The body holds more than 250000 .*: send fewer events/);
+  t.equal(refusal(`[${half},${half}]`).code, 'body_too_large');
   const named = Array.from({ length: 200_000 }, (_, i) => `"${i}":1`).join();
   t.equal(read(eventText({ payload: `{${named}}` })).length, 1, 'names do not count');
 });

@@ -110,7 +110,7 @@ function innerEvent(text: Buffer): Buffer | 'body' | undefined {
     const json = new JsonReader(text);
     json.skipSpaces();
     if (!json.isAtObject) return undefined;
-    for (let more = json.enterAround(); more; more = json.nextMember()) {
+    for (let more = json.aroundEvents().enterObject(); more; more = json.nextMember()) {
       const { name, at, isAtObject } = json;
       json.read();
       if (name === 'event' && isAtObject) event = text.subarray(at, json.at);

@@ -1,15 +1,32 @@
 import type { Database } from 'better-sqlite3';
-import type { EventKey } from '../../protocol/bodyParts.ts';
+import type { BodyPart } from '../../protocol/bodyParts.ts';
+import { isName } from '../../protocol/event.ts';
 import { keyHash } from '../db/keyHash.ts';
 
-/** @returns whether an event is stored. @param db of the daemon, or one after `readRecentKeys`. */
-export function storedLookup(db: Database): (key: EventKey) => boolean {
+/** What an event is known by (spec 2.3). */
+export interface EventKey {
+  readonly sessionId: string;
+  readonly eventId: string;
+  readonly revision: number;
+}
+
+/** @returns undefined if a part of the key is missing or invalid: that may be the fault to correct. */
+export function keyOf({ isJson, sent }: BodyPart): EventKey | undefined {
+  const { session_id, event_id, revision } = ((isJson && sent) || {}) as Record<string, unknown>;
+  const number = revision ?? 0;
+  const isValid = (name: unknown): name is string => typeof name === 'string' && isName(name);
+  if (!isValid(session_id) || !isValid(event_id) || !Number.isSafeInteger(number)) return undefined;
+  return { sessionId: session_id, eventId: event_id, revision: number as number };
+}
+
+/** @returns whether an event is stored; one without a key is not. @param db of the daemon, or one after `readRecentKeys`. */
+export function storedLookup(db: Database): (key: EventKey | undefined) => boolean {
   const find = db.prepare<[EventKey & { hash: Buffer }]>(`
     SELECT 1 FROM session s
      WHERE s.name = @sessionId AND (
        EXISTS (SELECT 1 FROM recent_key WHERE (session, hash, revision) = (s.id, @hash, @revision)) OR
        EXISTS (SELECT 1 FROM key WHERE (session, hash, revision) = (s.id, @hash, @revision)))`);
-  return (key) => find.get({ ...key, hash: keyHash(key.eventId) }) !== undefined;
+  return (key) => key !== undefined && find.get({ ...key, hash: keyHash(key.eventId) }) !== undefined;
 }
 
 /** Reads the newest keys, which otherwise only the memory of the daemon has (../write/keys.ts). @param db of a command. */

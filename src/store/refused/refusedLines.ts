@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import { isoTime } from '../../base/units.ts';
-import { bodyParts, type EventKey } from '../../protocol/bodyParts.ts';
+import { type BodyPart, bodyParts } from '../../protocol/bodyParts.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { type Fault, Problem } from '../../protocol/errors.ts';
 import type { EventRules } from '../../protocol/validate.ts';
+import { type EventKey, keyOf } from '../read/storedKeys.ts';
 import type { RefusedBody, RefusedFile } from './refusedFile.ts';
 import { unpacked } from './withoutToken.ts';
 
@@ -13,17 +14,9 @@ const REMEMBERED = 200_000;
 export interface LinesOptions {
   readonly sender: string | null;
   readonly rules: EventRules;
-  readonly isStored: (key: EventKey) => boolean;
+  readonly isStored: (key: EventKey | undefined) => boolean;
   /** Is called with the request_id of each body that cannot be unpacked: it is left out. */
   readonly onDamaged: (id: string) => void;
-}
-
-/** A part of a body that is exported as one line. */
-interface Part {
-  readonly index: number;
-  /** Undefined: the body could not be parted into events. */
-  readonly text: Buffer | undefined;
-  readonly key: EventKey | undefined;
 }
 
 /** @yields for each body the lines of its events that are not stored, as `rejections export` writes them, the oldest body first. */
@@ -36,9 +29,9 @@ export function* refusedLines(file: RefusedFile, options: LinesOptions): Generat
       onDamaged(body.id);
       continue;
     }
-    yield partsOf(bytes)
-      .filter(({ index, key }) => !earlier.has(placeOf(body, index)) && !(key !== undefined && isStored(key)))
-      .map(({ index, text }) => lineOf(body, index, text, bytes, rules));
+    yield bodyParts(bytes)
+      .filter((part) => !earlier.has(placeOf(body, part)) && !isStored(keyOf(part)))
+      .map((part) => lineOf(body, part, rules));
   }
 }
 
@@ -46,40 +39,29 @@ export function* refusedLines(file: RefusedFile, options: LinesOptions): Generat
 function earlierOnes(file: RefusedFile, sender: string | null): Set<string> {
   const [seen, earlier] = [new Set<string>(), new Set<string>()];
   for (const body of file.bodies(-1, sender)) {
-    const bytes = unpacked(body.gzip);
-    for (const { index, text, key } of bytes === undefined ? [] : partsOf(bytes).reverse()) {
-      const identity =
-        key === undefined ? (text ?? bytes!) : `${key.sessionId}\n${key.eventId}\n${key.revision}`;
+    const all = unpacked(body.gzip);
+    for (const part of all === undefined ? [] : bodyParts(all).reverse()) {
+      const key = keyOf(part);
+      const identity = key === undefined ? part.bytes : `${key.sessionId}\n${key.eventId}\n${key.revision}`;
       const name = hash('sha256', identity, 'buffer').toString('latin1', 0, 12);
-      if (seen.has(name)) earlier.add(placeOf(body, index));
+      if (seen.has(name)) earlier.add(placeOf(body, part));
       else if (seen.size < REMEMBERED) seen.add(name);
     }
   }
   return earlier;
 }
 
-function placeOf({ seq }: RefusedBody, index: number): string {
+function placeOf({ seq }: RefusedBody, { index }: BodyPart): string {
   return `${seq} ${index}`;
 }
 
-function partsOf(body: Buffer): Part[] {
-  return bodyParts(body) ?? [{ index: 0, text: undefined, key: undefined }];
-}
-
-function lineOf(
-  { id, atMs }: RefusedBody,
-  index: number,
-  text: Buffer | undefined,
-  body: Buffer,
-  rules: EventRules,
-): string {
-  const faults = text === undefined ? faultsOf(body, rules) : faultsOfPart(text, rules);
+function lineOf({ id, atMs }: RefusedBody, { index, bytes, isJson }: BodyPart, rules: EventRules): string {
+  const faults = isJson ? faultsOfPart(bytes, rules) : faultsOf(bytes, rules);
   const head = JSON.stringify({ request_id: id, index, received_at: isoTime(atMs), faults }).slice(0, -1);
   // In JSON, a line end is only between two tokens.
-  const last =
-    text === undefined
-      ? `"body":"${body.toString('base64')}"`
-      : `"event":${text.toString().replace(/[\r\n]/g, ' ')}`;
+  const last = isJson
+    ? `"event":${bytes.toString().replace(/[\r\n]/g, ' ')}`
+    : `"body":"${bytes.toString('base64')}"`;
   return `${head},${last}}\n`;
 }
 

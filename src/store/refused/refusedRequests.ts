@@ -13,9 +13,10 @@ import {
   REFUSED_WRITE_MS,
 } from '../../base/limits.ts';
 import { DAY_MS } from '../../base/units.ts';
-import { bodyParts, type EventKey } from '../../protocol/bodyParts.ts';
+import { bodyParts } from '../../protocol/bodyParts.ts';
 import type { Naming } from '../../protocol/playerRedaction.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
+import { type EventKey, keyOf } from '../read/storedKeys.ts';
 import {
   type NewRequest,
   RefusedFile,
@@ -73,7 +74,7 @@ export class RefusedRequests {
   readonly #directory: DataDirectory;
   readonly #settings: RefusedSettings;
   readonly #onLost: (lost: Lost) => void;
-  #isStored: (key: EventKey) => boolean = () => false;
+  #isStored: (key: EventKey | undefined) => boolean = () => false;
   #file: RefusedFile | undefined;
   #queue: Rejected[] = [];
   #queuedBytes = 0;
@@ -98,7 +99,7 @@ export class RefusedRequests {
    * @param isStored whether an event is in the database.
    * @returns what was rejected within a day, the oldest first.
    */
-  begin(isStored: (key: EventKey) => boolean): RefusedRequest[] {
+  begin(isStored: (key: EventKey | undefined) => boolean): RefusedRequest[] {
     this.#isStored = isStored;
     this.#checkTimer = setInterval(() => this.look(), REFUSED_CHECK_MS).unref();
     this.look();
@@ -198,8 +199,8 @@ export class RefusedRequests {
     for (const { seq, gzip: packed } of this.#file.bodies()) {
       const body = await gunzip(packed).catch(() => undefined);
       const startedAt = performance.now();
-      const parts = body && bodyParts(body);
-      const areStored = parts?.every(({ key }) => key !== undefined && this.#isStored(key)) ?? false;
+      const keys = body && bodyParts(body).map(keyOf);
+      const areStored = keys?.every((key) => this.#isStored(key)) ?? false;
       if (areStored) this.#attempt((file) => file.forgetBody(seq));
       await sleep((performance.now() - startedAt) / LOOK_PART, undefined, { signal: this.#closing.signal });
     }
