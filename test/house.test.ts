@@ -103,18 +103,18 @@ t.test('one way leads to a terminal: whatever is printed is escaped on it', (t) 
  * and never raises it; `final` is what the contract wants in the end.
  */
 const CEILINGS = [
-  { part: 'src', ceiling: 26_381, final: 22_000 },
-  { part: 'base protocol', ceiling: 3_020, final: 2_400 },
+  { part: 'src', ceiling: 26_117, final: 22_000 },
+  { part: 'base protocol', ceiling: 3_016, final: 2_400 },
   { part: 'store', ceiling: 8_362, final: 5_300 },
-  { part: 'http host', ceiling: 2_108, final: 1_850 },
+  { part: 'http host', ceiling: 1_849, final: 1_850 },
   { part: 'health telemetry control metrics', ceiling: 3_055, final: 2_500 },
-  { part: 'cli', ceiling: 3_786, final: 3_500 },
+  { part: 'cli', ceiling: 3_785, final: 3_500 },
   { part: 'session', ceiling: 2_705, final: 2_400 },
   { part: 'fleet', ceiling: 1_654, final: 1_500 },
   { part: 'vendor', ceiling: 1_688, final: 1_400 },
-  { part: 'test', ceiling: 31_521, final: 26_000 },
+  { part: 'test', ceiling: 31_514, final: 26_000 },
   { part: 'scripts', ceiling: 2_644, final: 3_000 },
-  { part: 'words', ceiling: 21_506, final: 25_000 },
+  { part: 'words', ceiling: 21_494, final: 25_000 },
 ];
 
 /** @returns the paths of the files below a folder of the project whose name matches, without what npm installs. */

@@ -45,10 +45,6 @@ export const BODIES_IN_FLIGHT_BYTES = 16 * MIB;
 export const SMALL_BODY_BYTES = 64 * KIB;
 /** Milliseconds that a large body waits for its turn to be parsed, before it is answered 503. */
 export const BODY_QUEUE_MS = 5_000;
-/** Milliseconds that a client has to read its response before its connection is closed. */
-export const RESPONSE_WRITE_MS = 30_000;
-/** Bytes of responses that clients have not read; above it, the connection of the next such response is closed. */
-export const UNSENT_RESPONSES_BYTES = 8 * MIB;
 /** Requests a second from one client address, unless `--rate-limit` says otherwise; the burst is twice that. */
 export const RATE_PER_S = 1_000;
 /** The highest `--rate-limit`. */
@@ -68,6 +64,8 @@ export const HEADER_FIELDS = 100;
 export const HEADERS_TIMEOUT_MS = 10_000;
 /** Milliseconds from the first byte of a request to its end (408). */
 export const REQUEST_TIMEOUT_MS = 30_000;
+/** Milliseconds without a byte in either direction after which a client that reads no response is closed; the 408 comes before. */
+export const SILENCE_MS = 35_000;
 /** Milliseconds that an idle keep-alive connection stays open: longer than a camera pauses between two rallies. */
 export const KEEP_ALIVE_MS = 75_000;
 /** Open connections: a venue has a hundred cameras. At the limit, the oldest that never showed a valid token is closed. */

@@ -5,7 +5,7 @@ import net from 'node:net';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import { cleanUpOnExit } from '../base/signals.ts';
-import { type DaemonListening, isLoopback, listening } from '../host/cameraAddresses.ts';
+import { type DaemonListening, isLoopback, listening, nearestOf, placeOf } from '../host/cameraAddresses.ts';
 import { type Service, serviceOf } from '../host/serviceSettings.ts';
 import { askTool } from '../host/systemTool.ts';
 import { type CheckResult, type Finding, fail, ok, warn } from './finding.ts';
@@ -160,9 +160,9 @@ async function backup({ settings: { COURTD_BACKUP_DIR: place }, data }: Box): Pr
 
 /** Connects and ends without a request, which the daemon would count as one that it rejected. */
 async function port(box: Box): Promise<Finding> {
-  const { host, port, isTls } = listening(box, box.daemon);
-  const to = host === '*' || host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  const place = `${net.isIPv6(to) ? `[${to}]` : to}:${port}`;
+  const listener = listening(box, box.daemon);
+  const [to, { port, isTls }] = [nearestOf(listener), listener];
+  const place = placeOf(to, port);
   if (box.daemon === undefined) {
     return warn(`${place} was not tried, because no daemon answers.`, '"courtd status" shows why.');
   }
@@ -176,7 +176,7 @@ async function port(box: Box): Promise<Finding> {
     return fail(`${place} does not answer from here: ${(error as Error).message}.`, advice);
   }
   if (isTls) return ok(`${place} answers from here, over TLS.`);
-  if (isLoopback(host)) return ok(`${place} answers from here, and from no other machine.`);
+  if (isLoopback(listener.host)) return ok(`${place} answers from here, and from no other machine.`);
   return warn(
     `${place} answers from here, without TLS: everybody on this network can read the token.`,
     'Set COURTD_TLS_CERT and COURTD_TLS_KEY, or keep other devices out of the network of the cameras.',

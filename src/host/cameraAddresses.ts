@@ -1,10 +1,12 @@
-import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { PORT } from '../base/limits.ts';
 import { given, type Service, serviceOf } from './serviceSettings.ts';
 import { fingerprintOf } from './tlsCertificate.ts';
+
+/** What a listener on every address is set to, and an address at which this machine reaches it. */
+const EVERYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /** The listener for cameras. */
 interface Listening {
@@ -38,9 +40,9 @@ export function listening({ settingsFile, settings }: Service, daemon?: DaemonLi
   const told = /^\[?(.*?)\]?:(\d+)$/.exec(daemon?.listening ?? '');
   if (daemon !== undefined && told !== null)
     return { host: told[1]!, port: Number(told[2]), isTls: daemon.tls };
-  const isTls = settings.COURTD_TLS_CERT !== undefined;
   const port = Number(settings.COURTD_PORT ?? PORT);
   const isOwn = settingsFile === undefined && port >= 0 && port < 65_536;
+  const isTls = 'COURTD_TLS_CERT' in settings;
   return { host: (isOwn && settings.COURTD_HOST) || '0.0.0.0', port: isOwn ? port : PORT, isTls };
 }
 
@@ -49,38 +51,33 @@ export function isLoopback(host: string): boolean {
   return /^(127\.|::1$|localhost$)/.test(host);
 }
 
+/** @returns an address at which this machine reaches the listener. */
+export function nearestOf({ host }: Listening): string {
+  return EVERYWHERE[host] ?? host;
+}
+
+/** @returns them as a URL has them. */
+export function placeOf(host: string, port: number): string {
+  return `${net.isIPv6(host) ? `[${host}]` : host}:${port}`;
+}
+
 /** @param daemon if there is none, the settings have the address. Never throws. */
 export function cameraAddresses(data: DataDirectory, daemon: DaemonListening | undefined): CameraAddresses {
   const service = serviceOf(data);
   const settings = { ...service.settings, ...given() };
-  const at = listening({ ...service, settings }, daemon);
-  const file = at.isTls ? settings.COURTD_TLS_CERT : undefined;
-  const fingerprint = daemon?.certificate?.sha256 ?? (file && fingerprintOfFile(file));
-  return { ...urlsOf(at), isTls: at.isTls, fingerprint };
-}
-
-function urlsOf({ host, port, isTls }: Listening): Pick<CameraAddresses, 'urls' | 'isLocal'> {
-  if (port === 0) return { urls: [], isLocal: false };
-  const url = (name: string) => `http${isTls ? 's' : ''}://${net.isIPv6(name) ? `[${name}]` : name}:${port}`;
-  const isAny = ['0.0.0.0', '::', '*'].includes(host);
-  const own = isAny ? ownAddresses(host === '0.0.0.0') : [host];
-  return { urls: (own.length === 0 ? ['127.0.0.1'] : own).map(url), isLocal: own.every(isLoopback) };
+  const { host, port, isTls } = listening({ ...service, settings }, daemon);
+  const file = isTls ? settings.COURTD_TLS_CERT : undefined;
+  const fingerprint = daemon?.certificate?.sha256 ?? (file && fingerprintOf(file));
+  const known = host in EVERYWHERE ? ownAddresses(host === '0.0.0.0') : [host];
+  const hosts = known.length === 0 ? ['127.0.0.1'] : known;
+  const urls = port === 0 ? [] : hosts.map((name) => `http${isTls ? 's' : ''}://${placeOf(name, port)}`);
+  return { urls, isLocal: hosts.every(isLoopback), isTls, fingerprint };
 }
 
 /** @returns the addresses that other machines may know this one by. */
 function ownAddresses(isIpv4Only: boolean): string[] {
   const all = Object.values(os.networkInterfaces()).flatMap((addresses = []) => addresses);
   // A link-local address of IPv6 means nothing without the name of an interface.
-  const known = all.filter(({ internal, family, address }) =>
-    family === 'IPv4' ? !internal : !internal && !isIpv4Only && !/^fe[89ab]/i.test(address),
-  );
-  return known.map(({ address }) => address);
-}
-
-function fingerprintOfFile(file: string): string | undefined {
-  try {
-    return fingerprintOf(fs.readFileSync(file));
-  } catch {
-    return undefined;
-  }
+  const isKnown = (address: string) => net.isIPv4(address) || !(isIpv4Only || /^fe[89ab]/i.test(address));
+  return all.filter(({ internal, address }) => !internal && isKnown(address)).map(({ address }) => address);
 }

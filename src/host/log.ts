@@ -7,6 +7,8 @@ const LOG_FLUSH_MS = 10_000;
 /** Bytes that wait for a slow reader; what does not fit is lost. */
 const BUFFER_BYTES = 4 * 1024 ** 2;
 
+const LINES_LOST = 'lines of this log are missing before this one: they could not be written';
+
 export interface Log {
   readonly logger: Logger;
   /** Exits the process once the last lines are written; after LOG_FLUSH_MS if nobody reads them, it is killed. */
@@ -37,11 +39,7 @@ export function makeLog(level: LogLevel): Log {
   output.on('error', () => {});
   output.on('drop', () => lost++);
   output.on('drain', () => {
-    if (lost > 0)
-      logger.warn(
-        { lines: lost },
-        'lines of this log are missing before this one: they could not be written',
-      );
+    if (lost > 0) logger.warn({ lines: lost }, LINES_LOST);
     lost = 0;
   });
   const exit = (status: number) => {

@@ -9,7 +9,6 @@ export interface InheritedSocket {
 
 /** SD_LISTEN_FDS_START. */
 const FIRST_FD = 3;
-const VARIABLES = ['LISTEN_PID', 'LISTEN_FDS', 'LISTEN_FDNAMES', 'LISTEN_PIDFDID'] as const;
 
 /**
  * Socket activation, as in sd_listen_fds(3): takes the socket that was passed to this process. Its variables are removed from
@@ -19,7 +18,7 @@ const VARIABLES = ['LISTEN_PID', 'LISTEN_FDS', 'LISTEN_FDNAMES', 'LISTEN_PIDFDID
  */
 export function takeSocket(env: NodeJS.ProcessEnv = process.env): InheritedSocket | undefined {
   const { LISTEN_PID, LISTEN_FDS = '', LISTEN_FDNAMES = '' } = env;
-  for (const name of VARIABLES) delete env[name];
+  for (const name of Object.keys(env)) if (name.startsWith('LISTEN_')) delete env[name];
   if (LISTEN_PID !== String(process.pid)) return undefined;
   const count = /^\d{1,9}$/.test(LISTEN_FDS) ? Number(LISTEN_FDS) : 0;
   if (count > 1) {

@@ -6,20 +6,7 @@ import { TOKEN_BYTES } from '../base/limits.ts';
 /** 32 bytes as base64url (tokens.ts): a camera may have sent its token as an id. */
 const TOKEN = new RegExp(`(?<![\\w-])[\\w-]{${Math.ceil((TOKEN_BYTES * 8) / 6)}}(?![\\w-])`, 'g');
 /** Texts of a log line that are courtd's own, or name a client. */
-const TEXTS = [
-  'level',
-  'time',
-  'msg',
-  'problem',
-  'request_id',
-  'client',
-  'code',
-  'source',
-  'court_id',
-  'signal',
-  'host',
-  'socket',
-];
+const TEXTS = 'level time msg problem request_id client code source court_id signal host socket'.split(' ');
 /** Sentences that quote what a camera has sent. */
 const QUOTING = /^(refused): .*$/s;
 
@@ -27,22 +14,13 @@ export function withoutTokens(text: string): string {
   return text.replace(TOKEN, '(removed)');
 }
 
-interface JournalEntry {
-  readonly __REALTIME_TIMESTAMP?: string;
-  readonly SYSLOG_IDENTIFIER?: string;
-  readonly MESSAGE?: unknown;
-}
-
 /**
  * @param entry a line of `journalctl --output=json`.
  * @returns it for people, without what may be of an event; undefined if nothing is left.
  */
 export function logLineWithoutData(entry: string): string | undefined {
-  const {
-    __REALTIME_TIMESTAMP: us,
-    SYSLOG_IDENTIFIER: from = '',
-    MESSAGE: message,
-  } = membersOf(entry) as JournalEntry;
+  const known = membersOf(entry) as Record<string, unknown>;
+  const { __REALTIME_TIMESTAMP: us, SYSLOG_IDENTIFIER: from, MESSAGE: message } = known;
   if (typeof message !== 'string') return undefined;
   const at = us === undefined ? '' : `${new Date(Number(us) / 1000).toISOString()} `;
   if (from === 'systemd') return `${at}systemd: ${message}`;

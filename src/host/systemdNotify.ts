@@ -9,6 +9,8 @@ const WATCHDOG_PINGS = 3;
 const STOPPING_MS = 1_000;
 const NOTIFY_TIMEOUT_MS = 10_000;
 
+const SILENT_STORE = 'the store does not answer: if that lasts, systemd kills courtd and starts it again';
+
 /** The health of a daemon that is ready. */
 interface Health {
   /** One line, which `systemctl status` shows. */
@@ -16,8 +18,6 @@ interface Health {
   /** Resolves once the store has answered; rejects if it cannot. */
   check(): Promise<void>;
 }
-
-const VARIABLES = ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID'] as const;
 
 /**
  * sd_notify(3): readiness, a status line, and the watchdog. Does nothing without systemd.
@@ -38,13 +38,13 @@ export class SystemdNotifier {
   /** Removes systemd's variables from `env`: no child process may notify systemd, or ping the watchdog. */
   constructor(log: Logger, env: NodeJS.ProcessEnv = process.env) {
     const { PATH, NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID = String(process.pid) } = env;
-    for (const name of VARIABLES) delete env[name];
+    for (const name of ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID']) delete env[name];
     this.#log = log;
     this.#env = { PATH, NOTIFY_SOCKET };
     this.#watchdogMs = WATCHDOG_PID === String(process.pid) ? Number(WATCHDOG_USEC ?? 0) / 1000 : 0;
   }
 
-  /** Shows that the start is on its way. The unit has no timeout for it: an upgrade copies the database. */
+  /** The unit has no timeout for a start. */
   starting(): void {
     void this.#send('STATUS=starting');
   }
@@ -71,16 +71,13 @@ export class SystemdNotifier {
 
   /** Pings the watchdog only while the store answers: a timer alone would prove that timers work. */
   async #ping(health: Health, withinMs: number): Promise<void> {
-    const late = sleep(withinMs, undefined, { ref: false }).then(() =>
-      Promise.reject(new Error('no answer')),
-    );
+    const isLate = sleep(withinMs, true, { ref: false });
     try {
-      await Promise.race([health.check(), late]);
+      if (await Promise.race([health.check(), isLate])) throw new Error('no answer');
       this.#isStoreSilent = false;
       await this.#send('WATCHDOG=1', `STATUS=${health.status()}`);
     } catch (err) {
-      const message = 'the store does not answer: if that lasts, systemd kills courtd and starts it again';
-      if (!this.#isStoreSilent) this.#log.error({ err }, message);
+      if (!this.#isStoreSilent) this.#log.error({ err }, SILENT_STORE);
       this.#isStoreSilent = true;
     }
   }
@@ -103,10 +100,8 @@ export async function tellFailure(sentence: string, env: NodeJS.ProcessEnv = pro
   await notify([`STATUS=${sentence.replaceAll(/\s+/g, ' ').trim()}`], env).catch(() => {});
 }
 
-async function notify(
-  assignments: readonly string[],
-  { PATH, NOTIFY_SOCKET }: NodeJS.ProcessEnv,
-): Promise<void> {
+async function notify(assignments: readonly string[], from: NodeJS.ProcessEnv): Promise<void> {
+  const { PATH, NOTIFY_SOCKET } = from;
   if (!NOTIFY_SOCKET) return;
   const env = { PATH, NOTIFY_SOCKET };
   await promisify(execFile)('systemd-notify', assignments, { env, timeout: NOTIFY_TIMEOUT_MS });

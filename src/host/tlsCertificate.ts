@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import fs from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
@@ -24,13 +24,15 @@ export interface Validity {
   readonly expires_at: string;
 }
 
+const NOT_RELOADED = 'the TLS certificate was not reloaded: the current one stays in use';
+
 /** The server's TLS certificate: read at start and on reload, with a log line that describes it, and never anything of the key. */
 export class TlsCertificate {
   readonly #files: CertificateFiles;
   readonly #log: Logger;
   readonly #judge: (validity: Validity) => void;
   readonly stop: () => void;
-  #keyPair: KeyPair;
+  keyPair: KeyPair;
 
   /**
    * @param judge is given its validity at start, on reload, and once a day.
@@ -40,27 +42,19 @@ export class TlsCertificate {
     this.#files = files;
     this.#log = log;
     this.#judge = judge;
-    this.#keyPair = readKeyPair(files);
+    this.keyPair = readKeyPair(files);
     this.#describe();
     this.stop = every(DAY_MS, () => judge(this.validity));
-  }
-
-  get keyPair(): KeyPair {
-    return this.#keyPair;
   }
 
   /** Reads the files again. @param use called with the new key pair; if the files cannot be used, the current pair stays. */
   reload(use: (keyPair: KeyPair) => void): void {
     try {
-      this.#keyPair = readKeyPair(this.#files);
+      this.keyPair = readKeyPair(this.#files);
     } catch (error) {
-      const reason = (error as Error).message;
-      return this.#log.error(
-        { reason },
-        'the TLS certificate was not reloaded: the current one stays in use',
-      );
+      return this.#log.error({ reason: (error as Error).message }, NOT_RELOADED);
     }
-    use(this.#keyPair);
+    use(this.keyPair);
     this.#describe();
   }
 
@@ -71,15 +65,17 @@ export class TlsCertificate {
 
   /** What a camera may pin. */
   get fingerprint(): string {
-    return fingerprintOf(this.#keyPair.cert);
+    return sha256Of(this.#certificate);
   }
 
   get #certificate(): X509Certificate {
-    return new X509Certificate(this.#keyPair.cert);
+    return new X509Certificate(this.keyPair.cert);
   }
 
   #describe(): void {
     const { subject, issuer, subjectAltName: names = null } = this.#certificate;
+    // Node separates the parts of a distinguished name by line breaks.
+    const oneLine = (name: string) => name.replaceAll('\n', ', ');
     const from = issuer === subject ? 'self-signed' : oneLine(issuer);
     const { expires_at } = this.validity;
     this.#log.info({ subject: oneLine(subject), names, issuer: from, expires_at }, 'TLS certificate in use');
@@ -87,64 +83,39 @@ export class TlsCertificate {
   }
 }
 
-/** @returns SHA-256 of a certificate in PEM, in lower-case hex: what `openssl x509 -fingerprint -sha256` prints, without colons. */
-export function fingerprintOf(cert: Buffer): string {
-  return new X509Certificate(cert).fingerprint256.replaceAll(':', '').toLowerCase();
-}
-
-function readKeyPair(files: CertificateFiles): KeyPair {
-  const pair = { cert: readFile(files.cert, 'certificate', 'cert'), key: readFile(files.key, 'key', 'key') };
-  const certificate = parsed(
-    () => new X509Certificate(pair.cert),
-    `certificate in ${files.cert} (--tls-cert)`,
-  );
-  if (pair.key.includes('ENCRYPTED')) {
-    throw new OperatorError(
-      `The TLS key ${files.key} is encrypted with a passphrase. Decrypt it with "openssl pkey -in ${files.key} -out FILE".`,
-    );
-  }
-  const key = parsed(() => createPrivateKey(pair.key), `private key in ${files.key} (--tls-key)`);
-  if (!certificate.checkPrivateKey(key)) {
-    throw new OperatorError(
-      `The TLS key ${files.key} does not belong to the certificate ${files.cert}. Use the key that the certificate was made for.`,
-    );
-  }
+/** @returns the fingerprint of the certificate in a file; undefined if it cannot be read. */
+export function fingerprintOf(file: string): string | undefined {
   try {
-    // OpenSSL also checks the chain, and rejects short keys and weak signatures.
-    createSecureContext(pair);
-  } catch (error) {
-    throw new OperatorError(
-      `OpenSSL cannot use the TLS certificate ${files.cert}: ${(error as Error).message}.`,
-    );
-  }
-  return pair;
-}
-
-const READ_FAILURES: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file.',
-  EACCES: 'permission denied. Give the file to the group that courtd runs as, with mode 0640.',
-  EISDIR: 'it is a directory.',
-};
-
-function readFile(file: string, what: string, option: string): Buffer {
-  try {
-    return fs.readFileSync(file);
-  } catch (error) {
-    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    const reason = READ_FAILURES[code] ?? `${code}.`;
-    throw new OperatorError(`Cannot read the TLS ${what} ${file} (--tls-${option}): ${reason}`);
-  }
-}
-
-function parsed<T>(parse: () => T, what: string): T {
-  try {
-    return parse();
+    return sha256Of(new X509Certificate(fs.readFileSync(file)));
   } catch {
-    throw new OperatorError(`There is no ${what}. It must hold one in PEM.`);
+    return undefined;
   }
 }
 
-/** Node separates the parts of a distinguished name by line breaks. */
-function oneLine(name: string): string {
-  return name.split('\n').join(', ');
+/** @returns what `openssl x509 -fingerprint -sha256` prints, in lower case and without colons. */
+function sha256Of({ fingerprint256 }: X509Certificate): string {
+  return fingerprint256.replaceAll(':', '').toLowerCase();
+}
+
+/** What is wrong with the files, by the words of Node and OpenSSL. */
+const REASONS: readonly (readonly [RegExp, string])[] = [
+  [/key values mismatch/, 'the key does not belong to the certificate'],
+  [/no start line|DECODER/, 'one of them does not hold PEM'],
+  [/interrupted|bad decrypt/, 'the key is encrypted with a passphrase. Decrypt it with "openssl pkey"'],
+  [/EACCES/, 'permission denied. Give both to the group that courtd runs as, with mode 0640'],
+];
+
+/** @throws {OperatorError} if OpenSSL rejects the files: it also checks the chain, and that no key or signature is weak. */
+function readKeyPair({ cert, key }: CertificateFiles): KeyPair {
+  try {
+    const pair = { cert: fs.readFileSync(cert), key: fs.readFileSync(key) };
+    createSecureContext(pair);
+    return pair;
+  } catch (error) {
+    const { message } = error as Error;
+    const reason = REASONS.find(([words]) => words.test(message))?.[1] ?? message;
+    throw new OperatorError(
+      `Cannot use the TLS certificate ${cert} (--tls-cert) with the key ${key} (--tls-key): ${reason}.`,
+    );
+  }
 }

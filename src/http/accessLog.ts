@@ -33,13 +33,18 @@ export class RequestInfo {
   }
 }
 
+const LEFT_HANDSHAKE = 'the client disconnected during the TLS handshake (does it trust the certificate?)';
 const CONFLICT =
   'events were sent again with different content: the first version is kept; a camera that corrects an event must raise its revision';
 const SHARED_ID =
   "two cameras use the same event_id: the first camera's event is kept, the other's is lost; event_ids must be unique " +
   'within the session, across all cameras: use a UUID';
 
-const NONE = { requests: 0, accepted: 0, duplicates: 0, conflicts: 0, slowest_ms: 0 };
+/** @returns the numbers of a summary that begins; those of `refused` are by code. */
+function newSum() {
+  const refused: Record<string, number> = {};
+  return { requests: 0, accepted: 0, duplicates: 0, conflicts: 0, slowest_ms: 0, refused };
+}
 
 /**
  * Logs requests: each one at level debug. At info, the default, it logs a client's first events, rejections, and a summary every
@@ -49,16 +54,10 @@ export class AccessLog {
   readonly #log: Logger;
   readonly #timer: NodeJS.Timeout;
   readonly #quota = new LogQuota();
-  #sum = { ...NONE };
-  readonly #refused: Readonly<Record<string, number>>;
-  /** The same, at the last summary. */
-  #refusedBefore: Readonly<Record<string, number>>;
+  #sum = newSum();
 
-  /** @param refused how many requests were refused so far, by code: it is read for each summary. */
-  constructor(log: Logger, refused: Readonly<Record<string, number>>) {
+  constructor(log: Logger) {
     this.#log = log;
-    this.#refused = refused;
-    this.#refusedBefore = { ...refused };
     this.#timer = setInterval(() => this.writeSummary(), SUMMARY_MS).unref();
   }
 
@@ -70,12 +69,11 @@ export class AccessLog {
     this.#sum.conflicts += conflicts;
     const line = () => ({ request_id: info.id, client: info.client, accepted, duplicates, conflicts, ms });
     if (firstConflict !== undefined) {
-      const { sessionId, eventId, source, courtId } = firstConflict;
-      const first = { session_id: sessionId, event_id: eventId, source, court_id: courtId };
-      const isShared = sharedIds > 0;
-      const fields = { ...line(), ...(isShared && { shared_ids: sharedIds }), ...first };
-      const kind = `${isShared ? 'shared_ids' : 'conflicts'} ${source}`;
-      this.#warnWithinQuota(info.client, kind, fields, isShared ? SHARED_ID : CONFLICT);
+      const { sessionId: session_id, eventId: event_id, source, courtId: court_id } = firstConflict;
+      const shared = sharedIds > 0 ? { shared_ids: sharedIds } : undefined;
+      const fields = { ...line(), ...shared, session_id, event_id, source, court_id };
+      const kind = `${shared ? 'shared_ids' : 'conflicts'} ${source}`;
+      this.#warnWithinQuota(info.client, kind, fields, shared ? SHARED_ID : CONFLICT);
     } else if (accepted + duplicates > 0 && this.#quota.markKnown(info.client)) {
       this.#log.info(line(), 'first events from this client');
     } else if (this.#log.isLevelEnabled('debug')) {
@@ -84,44 +82,31 @@ export class AccessLog {
   }
 
   rejected(info: RequestInfo, { id, client, problem, camera }: Refused): void {
-    const { code, status, message, logFields } = problem;
+    const { code, status, message } = problem;
     const ms = this.#count(info);
+    this.#sum.refused[code] = (this.#sum.refused[code] ?? 0) + 1;
     const { events: _, ...fields } = camera;
     const line = { request_id: id, client, status, code, ...fields, ms };
-    const kind = `${code} ${logFields.source ?? logFields.reason ?? ''}`;
+    const kind = `${code} ${fields.source ?? fields.reason ?? ''}`;
     this.#warnWithinQuota(client, kind, line, `refused: ${message}`);
   }
 
   /** The client disconnected before its request was complete. */
   aborted(info: RequestInfo): void {
-    const ms = this.#count(info);
-    this.#log.debug({ request_id: info.id, client: info.client, ms }, 'the client disconnected');
+    const line = { request_id: info.id, client: info.client, ms: this.#count(info) };
+    this.#log.debug(line, 'the client disconnected');
   }
 
-  /**
-   * @param client its address.
-   * @param failure Node's error code; undefined if the client just closed the connection.
-   */
-  handshakeFailed(client: string, failure: string | undefined): void {
-    if (failure === undefined) {
-      this.#log.debug(
-        { client },
-        'the client disconnected during the TLS handshake (does it trust the certificate?)',
-      );
-    } else {
-      this.#warnWithinQuota(client, failure, { client, code: failure }, 'the TLS handshake failed');
-    }
+  /** @param code Node's error code; undefined if the client just closed the connection. */
+  handshakeFailed(client: string, code: string | undefined): void {
+    if (code !== undefined) this.#warnWithinQuota(client, code, { client, code }, 'the TLS handshake failed');
+    else this.#log.debug({ client }, LEFT_HANDSHAKE);
   }
 
   /** Logs what happened since the last summary, if anything did. */
   writeSummary(): void {
-    const since = Object.entries(this.#refused).map(
-      ([code, count]) => [code, count - this.#refusedBefore[code]!] as const,
-    );
-    const refused = Object.fromEntries(since.filter(([, count]) => count > 0));
-    if (this.#sum.requests > 0) this.#log.info({ ...this.#sum, refused }, 'summary');
-    this.#refusedBefore = { ...this.#refused };
-    this.#sum = { ...NONE };
+    if (this.#sum.requests > 0) this.#log.info(this.#sum, 'summary');
+    this.#sum = newSum();
     this.#quota.reset();
   }
 

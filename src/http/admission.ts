@@ -1,11 +1,18 @@
+import type { Readable } from 'node:stream';
 import {
   BODIES_IN_FLIGHT_BYTES,
   RETRY_AFTER_S,
   SMALL_BODY_BYTES,
   TRACKED_ADDRESSES,
-  UNSENT_RESPONSES_BYTES,
 } from '../base/limits.ts';
 import { type Problem, retryLater } from '../protocol/errors.ts';
+
+/** Paused streams that are resumed in one turn of the event loop; each then reads 64 KiB at most. */
+const READS_PER_TURN = 8;
+/** Bytes of a stream after which it is paused. */
+const PAUSE_BYTES = 64 * 1024;
+/** A body is cut off if its chunks are smaller than this on average, or that many of those discarded are: Node makes objects for each. */
+export const TINY_CHUNKS = { bytes: 16, count: 4_096 } as const;
 
 interface Bucket {
   tokens: number;
@@ -13,12 +20,19 @@ interface Bucket {
   refilledAtMs: number;
 }
 
-/** What clients may use of the box: requests a second for each address, and in all the bytes of large bodies and unread responses. */
+/** Room for one body. */
+export interface BodyRoom {
+  reserve(bytes: number): void;
+  release(): void;
+}
+
+/** What clients may use of the box: requests a second for each address; the bytes of large bodies, and turns to read them. */
 export class Admission {
   readonly #perSecond: number;
   readonly #buckets = new Map<string, Bucket>();
   #bodyBytes = 0;
-  #unsentBytes = 0;
+  readonly #paused = new Set<Readable>();
+  readonly #taken = new WeakMap<Readable, number>();
 
   /** @param perSecond requests a second from one address, twice as many in a burst (spec 7); 0 turns the limit off. */
   constructor(perSecond: number) {
@@ -54,30 +68,46 @@ export class Admission {
   }
 
   /**
-   * Reserves room for a body: its declared length, what has arrived so far, or its decoded length. A body of up to SMALL_BODY_BYTES
-   * always fits; a larger one if all together have at most BODIES_IN_FLIGHT_BYTES, or if it is the only one.
-   * @param held what it has reserved so far. @returns what it has reserved now; pass it to `release`.
-   * @throws {Problem} 503 overloaded.
+   * @returns functions that reserve and release the room of one body: its declared length, what has arrived so far, or its decoded
+   * length. Up to SMALL_BODY_BYTES always fit; more if all together have at most BODIES_IN_FLIGHT_BYTES, or if it is the only one.
+   * `reserve` throws 503 overloaded.
    */
-  reserveBody(held: number, bytes: number): number {
-    if (bytes <= Math.max(SMALL_BODY_BYTES, held)) return held;
-    const others = this.#bodyBytes - held;
-    if (others > 0 && others + bytes > BODIES_IN_FLIGHT_BYTES) throw overloaded();
-    this.#bodyBytes = others + bytes;
-    return bytes;
-  }
-
-  release(held: number): void {
-    this.#bodyBytes -= held;
-  }
-
-  /** Counts a response that the kernel could not take. @returns what to call when it is gone; undefined if there are too many bytes. */
-  reserveUnsent(bytes: number): (() => void) | undefined {
-    if (this.#unsentBytes + bytes > UNSENT_RESPONSES_BYTES) return undefined;
-    this.#unsentBytes += bytes;
-    return () => {
-      this.#unsentBytes -= bytes;
+  bodyRoom(): BodyRoom {
+    let held = 0;
+    const reserve = (bytes: number) => {
+      if (bytes <= Math.max(SMALL_BODY_BYTES, held)) return;
+      const others = this.#bodyBytes - held;
+      if (others > 0 && others + bytes > BODIES_IN_FLIGHT_BYTES) throw overloaded();
+      this.#bodyBytes = others + bytes;
+      held = bytes;
     };
+    const release = () => {
+      this.#bodyBytes -= held;
+    };
+    return { reserve, release };
+  }
+
+  /**
+   * Counts a chunk that was read, pauses its stream after PAUSE_BYTES, and resumes it in one of the next turns: two hundred large
+   * bodies that arrive at the same time would fill a turn, and a camera's request takes several turns.
+   */
+  takeTurn(stream: Readable, bytes: number): void {
+    const taken = (this.#taken.get(stream) ?? 0) + bytes;
+    this.#taken.set(stream, taken % PAUSE_BYTES);
+    if (taken < PAUSE_BYTES) return;
+    stream.pause();
+    if (this.#paused.size === 0) setImmediate(() => this.#resumeSome());
+    this.#paused.add(stream);
+  }
+
+  #resumeSome(): void {
+    let left = READS_PER_TURN;
+    for (const stream of this.#paused) {
+      if (left-- === 0) break;
+      this.#paused.delete(stream);
+      stream.resume();
+    }
+    if (this.#paused.size > 0) setImmediate(() => this.#resumeSome());
   }
 }
 

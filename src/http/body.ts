@@ -1,9 +1,9 @@
-import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { Problem } from '../protocol/errors.ts';
+import { type Admission, type BodyRoom, TINY_CHUNKS } from './admission.ts';
+import type { PendingRequest } from './connection.ts';
 import { bodyTooLarge } from './preconditions.ts';
-import { type ReadTurns, TINY_CHUNKS } from './readTurns.ts';
 
 /** The smallest buffer for a body whose length is not declared. */
 const MIN_BUFFER_BYTES = 4 * 1024;
@@ -11,23 +11,18 @@ const MIN_BUFFER_BYTES = 4 * 1024;
 /** The client disconnected before its body was complete: there is nobody to answer. */
 export class ClientDisconnected extends Error {}
 
-/** What reading a body depends on. */
-interface BodyContext {
-  readonly limitBytes: number;
-  readonly turns: ReadTurns;
-  /** Called with the bytes so far; may throw a Problem. */
-  reserve(bytes: number): void;
-  /** Gives a function that rejects the body. */
-  onFail(fail: (problem: Problem) => void): void;
-}
-
 /**
  * Reads a body completely into one buffer: 8 MiB in chunks of one byte would be a gigabyte of Buffer objects.
- * @throws {Problem} 413 body_too_large; 503 overloaded; 400 for tiny chunks; what `onFail` was given.
+ * @throws {Problem} 413 body_too_large; 503 overloaded; 400 for tiny chunks; what `failBody` is called with.
  * @throws {ClientDisconnected}
  */
-export function readBody(req: IncomingMessage, context: BodyContext): Promise<Buffer> {
-  const { limitBytes, turns, reserve } = context;
+export function readBody(
+  request: PendingRequest,
+  limitBytes: number,
+  admission: Admission,
+  room: BodyRoom,
+): Promise<Buffer> {
+  const { req } = request;
   const declaredBytes = Number(req.headers['content-length'] ?? 0);
   const isChunked = req.headers['transfer-encoding'] !== undefined;
   return new Promise((resolve, reject) => {
@@ -41,20 +36,20 @@ export function readBody(req: IncomingMessage, context: BodyContext): Promise<Bu
       try {
         if (size > limitBytes) throw bodyTooLarge(limitBytes);
         if (isChunked && chunks >= TINY_CHUNKS.count && size < chunks * TINY_CHUNKS.bytes) throw tinyChunks();
-        reserve(size);
+        room.reserve(size);
       } catch (problem) {
         return fail(problem as Error);
       }
       // Usually the first chunk is the whole body, and needs no copy.
       if (body === undefined && chunk.length === declaredBytes) body = chunk;
       else body = append(body, before, chunk, declaredBytes);
-      turns.take(req, chunk.length);
+      admission.takeTurn(req, chunk.length);
     };
     const fail = (reason: Error) => {
       req.off('data', add);
       reject(reason);
     };
-    context.onFail(fail);
+    request.failBody = fail;
     req.on('data', add);
     req.once('end', () => resolve(body?.subarray(0, size) ?? Buffer.alloc(0)));
     req.once('error', () => fail(new ClientDisconnected()));
@@ -91,16 +86,8 @@ const gunzipWithInfo = promisify(zlib.gunzip) as unknown as (
  * @throws {Problem} 400 invalid_encoding; 413 body_too_large above `limitBytes` decompressed.
  */
 export async function gunzip(body: Buffer, limitBytes: number): Promise<Buffer> {
-  // ISIZE of the last member (RFC 1952, 2.3.1) is a hint. One chunk of that size: several would be concatenated, and be in memory
-  // twice. One byte more, since zlib allocates another chunk once one is full.
-  const declared = body.length < 4 ? 0 : body.readUInt32LE(body.length - 4);
-  const chunkSize = Math.min(Math.max(declared, 1024), limitBytes) + 1;
   try {
-    const { buffer, engine } = await gunzipWithInfo(body, {
-      maxOutputLength: limitBytes,
-      chunkSize,
-      info: true,
-    });
+    const { buffer, engine } = await gunzipWithInfo(body, { maxOutputLength: limitBytes, info: true });
     // Node ignores everything behind a zero byte after a member.
     if (engine.bytesWritten === body.byteLength) return buffer;
   } catch (error) {

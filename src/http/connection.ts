@@ -1,31 +1,61 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { LINGER_BYTES, LINGER_MS, RESPONSE_WRITE_MS, SMALL_BODY_BYTES } from '../base/limits.ts';
+import { LINGER_BYTES, LINGER_MS } from '../base/limits.ts';
 import { http } from '../base/nodeHttp.ts';
 import type { Problem } from '../protocol/errors.ts';
-import type { Admission } from './admission.ts';
-import { type ReadTurns, TINY_CHUNKS } from './readTurns.ts';
-import type { HttpResponse } from './response.ts';
+import type { Counts } from '../store/write/appender.ts';
+import { type Admission, TINY_CHUNKS } from './admission.ts';
+import { type ParseFailure, parserProblem } from './parseErrors.ts';
 
 /** What a connection needs of all connections (connections.ts). */
 interface AllConnections {
   readonly admission: Admission;
-  readonly turns: ReadTurns;
   readonly isClosing: boolean;
+}
+
+/** A complete response: its body is never streamed. */
+interface HttpResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | number>>;
+  readonly body: string;
 }
 
 /** What a read counts that Node's parser has failed on: it makes a new parser and keeps 64 KiB for each. */
 const LINGER_READ_BYTES = 64 * 1024;
-/** Requests behind the last one that is served, after which the connection is destroyed. */
-const FURTHER_REQUESTS = 16;
 
 /** The request that has not been answered yet. */
-interface PendingRequest {
+export interface PendingRequest {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   /** Rejects the body: Node's parser has failed in it. */
   failBody?: (problem: Problem) => void;
+}
+
+/** @returns 202 with the two counts (spec 2.3). Send it only after the commit. */
+export function acceptedResponse({ accepted, duplicates, conflicts }: Counts): HttpResponse {
+  const body = `{"accepted":${accepted},"duplicates":${duplicates}}`;
+  const headers: Record<string, string | number> = {
+    'Content-Type': 'application/json',
+    'Content-Length': body.length,
+  };
+  if (conflicts > 0) headers['Courtd-Conflicts'] = conflicts;
+  return { status: 202, headers, body };
+}
+
+/** @param requestId the id of this request in the log. */
+export function problemResponse(problem: Problem, requestId: string): HttpResponse {
+  const body = problem.body(requestId);
+  return {
+    status: problem.status,
+    headers: {
+      'Content-Type': 'application/problem+json',
+      'Content-Length': Buffer.byteLength(body),
+      'Cache-Control': 'no-store',
+      ...problem.headers,
+    },
+    body,
+  };
 }
 
 /**
@@ -39,7 +69,7 @@ export class Connection {
   readonly isLocal: boolean;
   /** Whether any request has arrived, and whether one has carried a valid token. */
   hasAsked = false;
-  isAuthenticated = false;
+  isAuthenticated: boolean;
   /** The TLS socket once the handshake is complete. */
   socket: Socket;
   pending: PendingRequest | undefined;
@@ -48,10 +78,7 @@ export class Connection {
   /** The last response has been written. */
   isFinished = false;
   readonly #all: AllConnections;
-  /** A request that was answered before its (small) body had arrived: Node discards that body. */
-  #answeredEarly: IncomingMessage | undefined;
   #hasParserFailed = false;
-  #further = 0;
   #lingerBytes = LINGER_BYTES;
 
   constructor(socket: Socket, client: string, all: AllConnections, isLocal = false) {
@@ -62,48 +89,36 @@ export class Connection {
     this.isAuthenticated = isLocal;
   }
 
-  /** Takes a request from Node's parser. @returns whether it is to be served; if not, it is dropped. */
-  receive(req: IncomingMessage, res: ServerResponse): boolean {
+  /** Takes a request from Node's parser. @returns it if it is to be served; if not, it is dropped. */
+  receive(req: IncomingMessage, res: ServerResponse): PendingRequest | undefined {
     this.hasAsked = true;
-    if (this.isFinished || this.pending !== undefined) {
-      this.isLast = true;
-      if (this.pending !== undefined) this.#stopReading();
-      else if (++this.#further > FURTHER_REQUESTS) this.socket.destroy();
-      else req.resume();
-      return false;
-    }
+    if (this.isFinished) this.socket.destroySoon();
+    else if (this.pending !== undefined) this.#dropWhatFollows();
+    if (this.isFinished || this.pending !== undefined) return undefined;
     this.pending = { req, res };
     // What follows an Upgrade may be another protocol; HTTP/1.0 has no chunked bodies (RFC 9112, 6.1).
     const isOld = req.httpVersion === '1.0' && req.headers['transfer-encoding'] !== undefined;
     if (req.headers.upgrade !== undefined || isOld) this.isLast = true;
-    return true;
+    return this.pending;
   }
 
-  /** Node's parser has failed, or the request took too long. @param answer called with the problem if no request is pending. */
-  parserFailed(
-    error: ParseFailure,
-    problemOf: (isInBody: boolean) => Problem,
-    answer: (p: Problem) => void,
-  ): void {
+  /** Node's parser has failed, or the request took too long. @returns the problem to answer with if no request is pending. */
+  parserFailed(error: ParseFailure): Problem | undefined {
     const { socket, pending } = this;
     if (error.code === 'ECONNRESET' || (!socket.writable && !this.isFinished)) return void socket.destroy();
-    if (this.#answeredEarly?.complete === false && !this.isFinished) return void socket.destroySoon();
-    if (this.isFinished) {
-      // Node parses on, and fails again for each read.
-      if (socket.readableEnded) socket.destroySoon();
-      else this.#discard(LINGER_READ_BYTES);
-      return;
-    }
-    this.isLast = true;
-    const isInBody = pending !== undefined && !pending.req.complete;
+    // Node parses on, and fails again for each read.
+    if (this.isFinished && !socket.readableEnded) return void this.#discard(LINGER_READ_BYTES, socket);
+    if (this.isFinished) return void socket.destroySoon();
     this.#hasParserFailed = error.code !== 'ERR_HTTP_REQUEST_TIMEOUT';
-    if (isInBody) pending.failBody?.(problemOf(true));
-    else if (pending === undefined) answer(problemOf(false));
-    else this.#stopReading();
+    if (pending === undefined) return parserProblem(error, socket, false);
+    if (pending.req.complete) return void this.#dropWhatFollows();
+    this.isLast = true;
+    return void pending.failBody?.(parserProblem(error, socket, true));
   }
 
-  /** What comes behind the last request waits in the kernel until that one is answered. */
-  #stopReading(): void {
+  /** What comes behind the pending request waits in the kernel until that one is answered. */
+  #dropWhatFollows(): void {
+    this.isLast = true;
     // Node resumes a socket after each request that it has parsed, over TLS behind the next tick.
     const later = this.socket instanceof TLSSocket ? setImmediate : process.nextTick;
     later(() => this.socket.pause());
@@ -114,35 +129,21 @@ export class Connection {
    * @param mustClose whether the connection closes with this response, whatever the request said.
    */
   respond({ status, headers, body }: HttpResponse, mustClose: boolean): void {
-    const { pending, socket } = this;
+    const { pending } = this;
     if (pending === undefined || pending.res.destroyed) return;
     const { req, res } = pending;
     this.pending = undefined;
-    const isUnread = !req.complete;
-    const isSmall = Number(req.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= SMALL_BODY_BYTES;
-    // If the client asked for a close itself, Node would not wait for the body.
-    const skipsBody = isSmall && !asksToClose(req);
-    const closes = mustClose || this.isLast || this.#all.isClosing || (isUnread && !skipsBody);
-    this.isFinished = closes;
-    this.#answeredEarly = isUnread ? req : undefined;
-    res.writeHead(status, closes ? { ...headers, Connection: 'close' } : headers);
-    if (!closes || !isUnread) {
-      res.end(body);
-      // The rest of a small body flows away, so that the next request can arrive.
-      if (isUnread) req.resume();
-      if (socket.writableLength > 0) this.#limitFlush(res);
-      return;
-    }
-    // No end yet: Node would close the connection, and a client that still sends would never read the response. Node sends the head
-    // with the first byte of the body, which a HEAD does not have.
-    if (req.method === 'HEAD') res.flushHeaders();
-    // Node holds it back until the response before it is written: an end now would overtake it.
-    else res.write(body, () => this.#hasParserFailed && this.#linger());
-    if (this.#hasParserFailed) return req.method === 'HEAD' ? this.#linger() : this.#closeAfter(() => {});
+    this.isFinished = mustClose || this.isLast || this.#all.isClosing || !req.complete;
+    res.writeHead(status, this.isFinished ? { ...headers, Connection: 'close' } : headers);
+    if (req.complete || req.method === 'HEAD') return void res.end(body);
+    // No end yet: Node would close the connection, and a client that still sends would never read the response. Node holds it back
+    // until the response before it is written: an end now would overtake it.
+    res.write(body, () => this.#hasParserFailed && this.#linger());
+    this.#closeLater();
+    if (this.#hasParserFailed) return;
     req.on('data', (bytes: Buffer) => this.#discard(bytes.length, req));
     req.once('end', () => res.end());
     req.resume();
-    this.#closeAfter(() => res.end());
   }
 
   /** Writes a response to what never became a request, and closes the connection. */
@@ -151,6 +152,7 @@ export class Connection {
     const all = { Date: new Date().toUTCString(), ...headers, Connection: 'close' };
     const head = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
     this.socket.write(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`);
+    this.#closeLater();
     this.#linger();
   }
 
@@ -164,46 +166,18 @@ export class Connection {
     socket.once('end', () => socket.destroySoon());
     socket.end();
     socket.resume();
-    this.#closeAfter(() => {});
   }
 
-  #closeAfter(end: () => void): void {
+  #closeLater(): void {
     const { socket } = this;
-    const timer = setTimeout(() => {
-      end();
-      socket.destroySoon();
-    }, LINGER_MS);
+    const timer = setTimeout(() => socket.destroySoon(), LINGER_MS);
     socket.once('close', () => clearTimeout(timer));
   }
 
   /** Counts input that nobody reads, and takes turns for it. */
-  #discard(bytes: number, stream: IncomingMessage | Socket = this.socket): void {
-    this.#all.turns.take(stream, bytes);
+  #discard(bytes: number, stream: IncomingMessage | Socket): void {
+    this.#all.admission.takeTurn(stream, bytes);
     this.#lingerBytes -= bytes < TINY_CHUNKS.bytes ? LINGER_BYTES / TINY_CHUNKS.count : bytes;
     if (this.#lingerBytes < 0) this.socket.destroy();
   }
-
-  /** Bounds how long and how much the responses of clients that do not read them may wait. */
-  #limitFlush(res: ServerResponse): void {
-    const { socket } = this;
-    const release = this.#all.admission.reserveUnsent(socket.writableLength);
-    if (release === undefined) return void socket.destroy();
-    const timer = setTimeout(() => socket.destroy(), RESPONSE_WRITE_MS);
-    res.once('close', () => {
-      clearTimeout(timer);
-      release();
-    });
-  }
-}
-
-/** An error of Node's `clientError`. */
-export interface ParseFailure extends NodeJS.ErrnoException {
-  /** What was parsed. */
-  readonly rawPacket?: Buffer;
-}
-
-/** @returns whether the client wants the connection closed after this request (RFC 9112, 9.3). */
-export function asksToClose({ httpVersion, headers }: IncomingMessage): boolean {
-  const options = (headers.connection ?? '').toLowerCase().split(/[ \t,]+/);
-  return options.includes('close') || (httpVersion === '1.0' && !options.includes('keep-alive'));
 }

@@ -2,7 +2,6 @@ import type { Socket } from 'node:net';
 import { CONNECTIONS } from '../base/limits.ts';
 import type { Admission } from './admission.ts';
 import { Connection } from './connection.ts';
-import { ReadTurns } from './readTurns.ts';
 
 /** The log's name for a command of this box: `courtd import` is the only one that sends events. */
 const LOCAL = 'import';
@@ -10,7 +9,6 @@ const LOCAL = 'import';
 /** All open connections, and the limits on opening another one. */
 export class Connections {
   readonly admission: Admission;
-  readonly turns = new ReadTurns();
   /** Graceful shutdown: each response from now on closes its connection. */
   isClosing = false;
   readonly #perAddress: number;
@@ -35,12 +33,10 @@ export class Connections {
     // Already reset: it has no address to count it by.
     const client = remoteAddress === undefined ? '' : clientAddress(remoteAddress);
     const count = this.#counts.get(client) ?? 0;
-    const [oldest] = this.#open.size < CONNECTIONS ? [] : this.#strangers;
-    const hasRoom = this.#open.size < CONNECTIONS || oldest !== undefined;
-    if (remoteAddress === undefined || count >= this.#perAddress || !hasRoom) {
-      socket.destroy();
-      return;
-    }
+    const isFull = this.#open.size >= CONNECTIONS;
+    const [oldest] = isFull ? this.#strangers : [];
+    const isRefused = count >= this.#perAddress || (isFull && oldest === undefined);
+    if (remoteAddress === undefined || isRefused) return void socket.destroy();
     if (oldest !== undefined) {
       oldest.socket.destroy();
       this.#remove(oldest);
@@ -55,9 +51,7 @@ export class Connections {
 
   /** @returns the connection of a command of this box; no limit on those of cameras counts it. */
   local(socket: Socket): Connection {
-    const known = this.#bySocket.get(socket);
-    if (known !== undefined) return known;
-    const connection = new Connection(socket, LOCAL, this, true);
+    const connection = this.#bySocket.get(socket) ?? new Connection(socket, LOCAL, this, true);
     this.#bySocket.set(socket, connection);
     return connection;
   }

@@ -1,27 +1,26 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { BODY_QUEUE_MS, SMALL_BODY_BYTES } from '../base/limits.ts';
 import { decodeBatch } from '../protocol/decodeBatch.ts';
-import { Problem, type ProblemCode } from '../protocol/errors.ts';
+import { Problem } from '../protocol/errors.ts';
 import type { CourtEvent } from '../protocol/event.ts';
 import type { EventRules } from '../protocol/validate.ts';
+import { REMOVED } from '../store/refused/withoutToken.ts';
 import type { Counts } from '../store/write/appender.ts';
 import type { KeptRequest } from '../telemetry/refusals.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { type AccessLog, RequestInfo } from './accessLog.ts';
-import { overloaded } from './admission.ts';
+import { type BodyRoom, overloaded } from './admission.ts';
 import { shownToken } from './bearerToken.ts';
 import { ClientDisconnected, gunzip, readBody } from './body.ts';
-import type { Connection } from './connection.ts';
+import { acceptedResponse, type Connection, type PendingRequest, problemResponse } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { type BodyEncoding, checkPreconditions, type PreconditionContext } from './preconditions.ts';
-import { acceptedResponse, problemResponse } from './response.ts';
-import { redactFields, redactProblem } from './tokenRedaction.ts';
 
 /**
- * Milliseconds of a turn of the event loop for parsing large bodies. A pause of the same length follows, in which cameras are served
- * and accepted. 5 ms were enough for only four batches of 500 events, so that eight that had arrived took two commits
- * (../ARCHITECTURE.md#group-commit).
+ * Milliseconds of a turn of the event loop for parsing large bodies: enough for eight batches of 500 events, which share a commit
+ * (../ARCHITECTURE.md#group-commit). A pause of the same length follows, in which cameras are served and accepted.
  */
 const LARGE_BODY_MS = 10;
 
@@ -52,70 +51,50 @@ export class IngestHandler {
   }
 
   /** Answers a request: 202 once its events are on disk, a problem otherwise. Never throws. */
-  async handle(connection: Connection, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async handle(connection: Connection, request: PendingRequest): Promise<void> {
     const info = new RequestInfo(connection.client);
+    const { req } = request;
     try {
-      const counts = await this.#ingest(connection, req, res, info);
+      const counts = await this.#ingest(connection, request, info);
       connection.respond(acceptedResponse(counts), false);
       this.#context.accessLog.accepted(info, counts);
     } catch (error) {
       if (error instanceof ClientDisconnected) return this.#context.accessLog.aborted(info);
       const problem = this.#toProblem(error, info);
       this.#recordRejection(connection, info, problem, req);
-      // After an error, a client that sent Expect may omit the body; the next request would be read as the body (RFC 9110, 10.1.1).
-      const mayOmitBody = req.headers.expect !== undefined;
-      // A client without a valid token gets one response.
       const isStranger = problem.code === 'unauthorized' || !connection.isAuthenticated;
-      connection.respond(problemResponse(problem, info.id), mayOmitBody || isStranger);
+      // After an error, a client that sent Expect may omit the body; the next request would be read as the body (RFC 9110, 10.1.1).
+      const mustClose = isStranger || req.headers.expect !== undefined;
+      // A small body often comes with its head, so that the connection can stay open.
+      if (!mustClose && !req.complete) await nextTurn();
+      connection.respond(problemResponse(problem, info.id), mustClose);
     }
   }
 
-  /** Answers a CONNECT, which fails one of the checks as any method but POST does, and for which Node has no ServerResponse. */
-  rejectConnect(connection: Connection, req: IncomingMessage): void {
-    try {
-      checkPreconditions(req, connection, this.#context.preconditions, () => {});
-    } catch (error) {
-      const info = new RequestInfo(connection.client);
-      this.rejectRaw(connection, this.#toProblem(error, info), info);
-    }
-  }
-
-  /** Rejects what Node has no ServerResponse for, such as input that never became a request; closes the connection. */
-  rejectRaw(connection: Connection, problem: Problem, info = new RequestInfo(connection.client)): void {
+  /** Rejects what never became a request; closes the connection. */
+  rejectRaw(connection: Connection, problem: Problem): void {
+    const info = new RequestInfo(connection.client);
     this.#recordRejection(connection, info, problem);
     connection.respondRaw(problemResponse(problem, info.id));
   }
 
-  async #ingest(
-    connection: Connection,
-    req: IncomingMessage,
-    res: ServerResponse,
-    info: RequestInfo,
-  ): Promise<Counts> {
+  async #ingest(connection: Connection, request: PendingRequest, info: RequestInfo): Promise<Counts> {
     const { preconditions, append, telemetry } = this.#context;
-    const { admission, turns } = this.#connections;
+    const { req, res } = request;
+    const { admission } = this.#connections;
     const encoding = checkPreconditions(req, connection, preconditions, () => {
       this.#connections.markAuthenticated(connection);
       admission.takeRequest(connection.client);
     });
-    let held = admission.reserveBody(0, Number(req.headers['content-length'] ?? 0));
-    const reserve = (bytes: number) => {
-      held = admission.reserveBody(held, bytes);
-    };
+    const room = admission.bodyRoom();
     try {
+      room.reserve(Number(req.headers['content-length'] ?? 0));
       // HTTP/1.0 has no 100 (RFC 9110, 10.1.1).
       if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue();
-      const body = await readBody(req, {
-        limitBytes: preconditions.bodyLimitBytes,
-        turns,
-        reserve,
-        onFail: (fail) => {
-          if (connection.pending !== undefined) connection.pending.failBody = fail;
-        },
-      });
+      const body = await readBody(request, preconditions.bodyLimitBytes, admission, room);
       info.body = body;
       const isSmall = encoding === 'identity' && body.length <= SMALL_BODY_BYTES;
-      const events = isSmall ? this.#decode(body) : await this.#parseInTurn(body, encoding, reserve, info);
+      const events = isSmall ? this.#decode(body) : await this.#parseInTurn(info, encoding, room);
       const [first] = events;
       const received = { monotonic: performance.now(), wall: Date.now() };
       if (first !== undefined)
@@ -125,7 +104,7 @@ export class IngestHandler {
       else telemetry.stored(info.client, events, counts, received);
       return counts;
     } finally {
-      admission.release(held);
+      room.release();
     }
   }
 
@@ -133,12 +112,7 @@ export class IngestHandler {
    * Parses large or compressed bodies one after the other: for LARGE_BODY_MS a turn, and for half of the time at most, so that
    * other requests are served in between. Batches parsed in the same turn share a commit.
    */
-  async #parseInTurn(
-    body: Buffer,
-    encoding: BodyEncoding,
-    reserve: (bytes: number) => void,
-    info: RequestInfo,
-  ): Promise<CourtEvent[]> {
+  async #parseInTurn(info: RequestInfo, encoding: BodyEncoding, room: BodyRoom): Promise<CourtEvent[]> {
     const queuedAt = performance.now();
     const { promise, resolve } = Promise.withResolvers<number>();
     const previous = this.#lastLargeBody;
@@ -147,11 +121,11 @@ export class IngestHandler {
     let startedAt = performance.now();
     try {
       if (startedAt - queuedAt > BODY_QUEUE_MS) throw overloaded();
-      if (encoding === 'identity') return this.#decode(body);
-      info.body = await gunzip(body, this.#context.preconditions.bodyLimitBytes);
+      if (encoding === 'identity') return this.#decode(info.body!);
+      info.body = await gunzip(info.body!, this.#context.preconditions.bodyLimitBytes);
       // Other requests were served while a thread of Node's pool decompressed it.
       startedAt = performance.now();
-      reserve(info.body.length);
+      room.reserve(info.body.length);
       return this.#decode(info.body);
     } finally {
       const totalMs = spentMs + performance.now() - startedAt;
@@ -171,15 +145,17 @@ export class IngestHandler {
   #recordRejection(connection: Connection, info: RequestInfo, problem: Problem, req?: IncomingMessage): void {
     // A 401 quotes nothing of its request, and what was sent as its token may be any text.
     const token = req === undefined || problem.code === 'unauthorized' ? undefined : shownToken(req);
-    const { id, client, camera, body } = info;
-    const told = redactProblem(problem, token);
-    const known = { ...redactFields({ ...camera }, token), ...told.logFields };
-    const refused = { id, client, problem: told, camera: known };
+    const { id, client, body } = info;
+    const { code, status, members } = problem;
+    const camera = withoutToken({ ...info.camera, ...problem.logFields }, token);
+    const message = withoutToken(problem.message, token);
+    const refused = { id, client, problem: { code, status, message }, camera };
     this.#context.accessLog.rejected(info, refused);
     // An import reports it to its user, who still has the file.
     if (connection.isLocal) return;
     const atMs = this.#context.telemetry.refused(refused);
-    const kept = isForContent(problem) ? body : undefined;
+    // A body that was read as a whole, if its content was at fault.
+    const kept = status === 400 || members.limit_values !== undefined ? body : undefined;
     this.#context.keepRefused?.({ ...refused, atMs, body: kept, token });
   }
 
@@ -191,15 +167,10 @@ export class IngestHandler {
   }
 }
 
-/** What was rejected for its content has a valid token, and was read as a whole. */
-function isForContent({ code, members }: Problem): boolean {
-  return CONTENT_CODES.includes(code) || (code === 'body_too_large' && members.limit_values !== undefined);
+/** @returns it without a token in any of its texts: a camera may have put it into any field. */
+function withoutToken<Value>(value: Value, token: string | undefined): Value {
+  if (token === undefined) return value;
+  const redact = (_: string, one: unknown) =>
+    typeof one === 'string' ? one.replaceAll(token, REMOVED) : one;
+  return JSON.parse(JSON.stringify(value), redact);
 }
-
-const CONTENT_CODES: readonly ProblemCode[] = [
-  'invalid_encoding',
-  'invalid_json',
-  'too_deep',
-  'too_many_events',
-  'invalid_event',
-];

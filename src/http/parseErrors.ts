@@ -1,19 +1,15 @@
 import type { Socket } from 'node:net';
-import {
-  HEADER_FIELDS,
-  HEADERS_BYTES,
-  HEADERS_TIMEOUT_MS,
-  REQUEST_TIMEOUT_MS,
-  RETRY_AFTER_S,
-} from '../base/limits.ts';
+import * as limits from '../base/limits.ts';
 import { Problem, retryLater } from '../protocol/errors.ts';
-import type { ParseFailure } from './connection.ts';
 
-/** The content type of the first TLS record (RFC 8446, 5.1). */
-const TLS_HANDSHAKE = 0x16;
+/** An error of Node's `clientError`. */
+export interface ParseFailure extends NodeJS.ErrnoException {
+  /** What was parsed. */
+  readonly rawPacket?: Buffer;
+}
 
-/** What begins HTTP/2 (RFC 9113, 3.4). */
-const HTTP2_PREFACE = 'PRI * HTTP/2';
+/** What speaks to the wrong port begins with this: the first TLS record (RFC 8446, 5.1), and HTTP/2 (RFC 9113, 3.4). */
+const OTHER_PROTOCOLS = { tls: '\x16\x03', http2: 'PRI * HTTP/2' } as const;
 
 /**
  * @param socket on which it failed.
@@ -27,11 +23,11 @@ export function parserProblem(
   isInBody: boolean,
 ): Problem {
   if (error.code === 'HPE_HEADER_OVERFLOW') {
-    const sentence = `The headers are larger than ${HEADERS_BYTES} bytes, or there are more than ${HEADER_FIELDS} of them.`;
+    const sentence = `The headers are larger than ${limits.HEADERS_BYTES} bytes, or there are more than ${limits.HEADER_FIELDS} of them.`;
     return new Problem('headers_too_large', sentence);
   }
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    const [headers, whole] = [HEADERS_TIMEOUT_MS / 1000, REQUEST_TIMEOUT_MS / 1000];
+    const [headers, whole] = [limits.HEADERS_TIMEOUT_MS / 1000, limits.REQUEST_TIMEOUT_MS / 1000];
     const sentence = `The request took too long: its headers must arrive within ${headers} s, all of it within ${whole} s.`;
     return new Problem('request_timeout', sentence);
   }
@@ -42,22 +38,17 @@ export function parserProblem(
   // Node pauses its parser while a response is not read. Over TLS, the rest of what it has read is lost then.
   if (socket.writableNeedDrain) {
     const sentence = 'The previous response was not read, and this request was lost. Send it again.';
-    return retryLater('overloaded', sentence, RETRY_AFTER_S.overloaded);
+    return retryLater('overloaded', sentence, limits.RETRY_AFTER_S.overloaded);
   }
   return new Problem('malformed_request', malformedSentence(isInBody, error));
 }
 
 function malformedSentence(isInBody: boolean, { rawPacket, message }: ParseFailure): string {
-  if (isInBody) {
-    return (
-      'The body is malformed: with "Transfer-Encoding: chunked", each chunk begins with its size in hexadecimal digits and holds ' +
-      'exactly as many bytes (RFC 9112, 7.1).'
-    );
-  }
-  if (rawPacket?.[0] === TLS_HANDSHAKE && rawPacket[1] === 3) {
+  if (isInBody)
+    return 'The body is malformed: each chunk begins with its size in hexadecimal digits (RFC 9112, 7.1).';
+  const start = rawPacket?.toString('latin1', 0, 20) ?? '';
+  if (start.startsWith(OTHER_PROTOCOLS.tls))
     return 'This is TLS, and this port speaks plain HTTP: use http:// here, or give the box a certificate.';
-  }
-  if (rawPacket?.toString('latin1', 0, HTTP2_PREFACE.length) === HTTP2_PREFACE)
-    return 'This is HTTP/2; this box speaks HTTP/1.1.';
+  if (start.startsWith(OTHER_PROTOCOLS.http2)) return 'This is HTTP/2; this box speaks HTTP/1.1.';
   return `This is not an HTTP/1.1 request (${message.replace(/^Parse Error: /, '')}).`;
 }

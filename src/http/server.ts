@@ -4,27 +4,21 @@ import https from 'node:https';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as setTimer } from 'node:timers/promises';
-import {
-  BACKLOG_CONNECTIONS,
-  HEADER_FIELDS,
-  HEADERS_BYTES,
-  HEADERS_TIMEOUT_MS,
-  KEEP_ALIVE_MS,
-  REQUEST_TIMEOUT_MS,
-  SHUTDOWN_MS,
-} from '../base/limits.ts';
+import * as limits from '../base/limits.ts';
 import type { KeyPair } from '../host/tlsCertificate.ts';
+import { Problem } from '../protocol/errors.ts';
 import { Admission } from './admission.ts';
-import type { Connection, ParseFailure } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { Connections } from './connections.ts';
 import { type IngestContext, IngestHandler } from './handler.ts';
-import { parserProblem } from './parseErrors.ts';
-import { createServer, followHandshakes, type HttpServer, replaceKeyPair } from './tls.ts';
+import type { ParseFailure } from './parseErrors.ts';
+import { contextOptions, createServer, followHandshakes, type HttpServer } from './tls.ts';
 
 /** Milliseconds at shutdown for requests that are on their way on open connections, and the same again for new connections. */
 export const SHUTDOWN_IDLE_MS = 500;
 /** How often Node checks HEADERS_TIMEOUT_MS and REQUEST_TIMEOUT_MS: they fire this much late at most. */
 const TIMEOUT_CHECK_MS = 1_000;
+const NO_PROXY = 'This box is no proxy: send events with POST.';
 
 /** What the server depends on. */
 interface ServerContext extends IngestContext {
@@ -48,11 +42,11 @@ export class CourtServer {
     this.#ingest = new IngestHandler(context, this.#connections);
     this.#server = createServer(
       {
-        headersTimeout: HEADERS_TIMEOUT_MS,
-        requestTimeout: REQUEST_TIMEOUT_MS,
+        headersTimeout: limits.HEADERS_TIMEOUT_MS,
+        requestTimeout: limits.REQUEST_TIMEOUT_MS,
         connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-        keepAliveTimeout: KEEP_ALIVE_MS,
-        maxHeaderSize: HEADERS_BYTES,
+        keepAliveTimeout: limits.KEEP_ALIVE_MS,
+        maxHeaderSize: limits.HEADERS_BYTES,
         highWaterMark: 16 * 1024, // Of a body that waits: each chunk, if only of a byte, is a Buffer of some 400 bytes.
         // A missing Host gets our 400 (preconditions.ts), not Node's, which has no body.
         requireHostHeader: false,
@@ -62,25 +56,22 @@ export class CourtServer {
       context.keyPair,
     );
     // One more than is allowed: Node drops the rest silently, and preconditions.ts must see that there are too many.
-    this.#server.maxHeadersCount = HEADER_FIELDS + 1;
+    this.#server.maxHeadersCount = limits.HEADER_FIELDS + 1;
     // A client that half-closes after its request still waits for the response; without this, Node closes the connection.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
+    this.#server.timeout = limits.SILENCE_MS;
     this.#server.on('connection', (socket) => void this.#connections.add(socket));
-    if (this.#server instanceof https.Server) {
-      this.#handshakes = followHandshakes(this.#server, this.#connections, (client, failure) =>
-        context.accessLog.handshakeFailed(client, failure),
-      );
-    }
-    for (const event of ['request', 'checkContinue', 'checkExpectation']) {
+    if (this.#server instanceof https.Server)
+      this.#handshakes = followHandshakes(this.#server, this.#connections, context.accessLog);
+    for (const event of ['request', 'checkContinue', 'checkExpectation'])
       this.#server.on(event, (req, res) => this.#onRequest(req, res));
-    }
     this.#server.on('connect', (req) => this.#onConnect(req));
     this.#server.on('clientError', (error, socket) => this.#onClientError(error, socket));
   }
 
-  /** Serves another certificate to new connections. Only if the server was made with a key pair. */
+  /** Serves another certificate to new connections; open ones keep theirs. Only if the server was made with one. */
   replaceKeyPair(keyPair: KeyPair): void {
-    replaceKeyPair(this.#server, keyPair);
+    if (this.#server instanceof https.Server) this.#server.setSecureContext(contextOptions(keyPair));
   }
 
   /**
@@ -91,7 +82,7 @@ export class CourtServer {
   async listen(
     where: { readonly host: string; readonly port: number } | { readonly fd: number },
   ): Promise<AddressInfo> {
-    this.#server.listen({ ...where, backlog: BACKLOG_CONNECTIONS });
+    this.#server.listen({ ...where, backlog: limits.BACKLOG_CONNECTIONS });
     await once(this.#server, 'listening');
     const address = this.#server.address();
     if (address !== null && typeof address === 'object') return address;
@@ -106,11 +97,11 @@ export class CourtServer {
 
   /**
    * Graceful shutdown: first each response says `Connection: close`; then no more connections are accepted, those in the backlog of an
-   * inherited socket being the next process's, and idle ones are closed. Resolves after SHUTDOWN_MS at the latest. Call it once.
+   * inherited socket being the next process's, and idle ones are closed. Resolves after limits.SHUTDOWN_MS at the latest. Call it once.
    */
   async close(): Promise<void> {
     this.#connections.isClosing = true;
-    const deadline = setTimeout(() => this.#connections.destroyAll(), SHUTDOWN_MS);
+    const deadline = setTimeout(() => this.#connections.destroyAll(), limits.SHUTDOWN_MS);
     await setTimer(SHUTDOWN_IDLE_MS);
     const closed = once(this.#server, 'close');
     // The close of node:http would also drop connections that were accepted just now: if clients keep coming, there is always one.
@@ -133,12 +124,8 @@ export class CourtServer {
   }
 
   #serve(connection: Connection, req: IncomingMessage, res: ServerResponse): void {
-    if (!connection.receive(req, res)) return;
-    void this.#ingest.handle(connection, req, res);
-    if (req.headers.upgrade === undefined) return;
-    // Node does not report that the body of such a request was cut short.
-    const cutShort = () => this.#onClientError(new Error('The body is cut short.'), req.socket);
-    req.socket.once('end', () => connection.pending?.req === req && !req.complete && cutShort());
+    const request = connection.receive(req, res);
+    if (request !== undefined) void this.#ingest.handle(connection, request);
   }
 
   /** Node would close the connection after a CONNECT, without a response. */
@@ -149,17 +136,15 @@ export class CourtServer {
     const connection = this.#connections.get(socket);
     if (connection === undefined) socket.destroy();
     else if (connection.pending !== undefined) connection.isLast = true;
-    else if (!connection.isFinished) this.#ingest.rejectConnect(connection, req);
+    else if (!connection.isFinished)
+      this.#ingest.rejectRaw(connection, new Problem('malformed_request', NO_PROXY));
   }
 
   #onClientError(error: ParseFailure, duplex: Duplex): void {
     const socket = duplex as Socket;
     const connection = this.#connections.get(socket);
     if (connection === undefined) return void socket.destroy();
-    connection.parserFailed(
-      error,
-      (isInBody) => parserProblem(error, socket, isInBody),
-      (problem) => this.#ingest.rejectRaw(connection, problem),
-    );
+    const problem = connection.parserFailed(error);
+    if (problem !== undefined) this.#ingest.rejectRaw(connection, problem);
   }
 }

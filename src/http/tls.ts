@@ -5,10 +5,11 @@ import type { TLSSocket } from 'node:tls';
 import { HEADERS_TIMEOUT_MS } from '../base/limits.ts';
 import { http } from '../base/nodeHttp.ts';
 import type { KeyPair } from '../host/tlsCertificate.ts';
+import type { AccessLog } from './accessLog.ts';
 import type { Connections } from './connections.ts';
 
 /** A new secure context inherits nothing from the old one: every option must be given each time. */
-function contextOptions({ cert, key }: KeyPair) {
+export function contextOptions({ cert, key }: KeyPair) {
   return { cert, key, minVersion: 'TLSv1.2' } as const;
 }
 
@@ -20,11 +21,6 @@ export function createServer(options: ServerOptions, pair: KeyPair | undefined):
   return https.createServer({ ...options, ...contextOptions(pair), handshakeTimeout: HEADERS_TIMEOUT_MS });
 }
 
-/** Serves this key pair to new connections; open ones keep theirs. */
-export function replaceKeyPair(server: HttpServer, pair: KeyPair): void {
-  if (server instanceof https.Server) server.setSecureContext(contextOptions(pair));
-}
-
 /** The raw socket and the TLS socket of a connection have only their peer in common. */
 function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
@@ -33,25 +29,24 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
 /**
  * Follows the handshakes of connections. Node tracks a connection only once its handshake is complete, so those in progress must be
  * closed with the server.
- * @param onFailed called with Node's error code, or without one if the client just closed the connection.
  * @returns the raw sockets of handshakes in progress, by peer.
  */
 export function followHandshakes(
   server: https.Server,
   connections: Connections,
-  onFailed: (client: string, failure: string | undefined) => void,
+  accessLog: AccessLog,
 ): ReadonlyMap<string, Socket> {
   const inProgress = new Map<string, Socket>();
-  const failures = new WeakMap<Socket, string | undefined>();
+  const failures = new WeakMap<Socket, string>();
   server.on('connection', (raw: Socket) => {
-    const connection = connections.get(raw);
-    if (connection === undefined) return;
+    const client = connections.get(raw)?.client;
+    if (client === undefined) return;
     const peer = peerOf(raw);
     inProgress.set(peer, raw);
     raw.once('close', () => {
       if (inProgress.get(peer) !== raw) return;
       inProgress.delete(peer);
-      onFailed(connection.client, failures.get(raw));
+      accessLog.handshakeFailed(client, failures.get(raw));
     });
   });
   server.on('secureConnection', (socket: TLSSocket) => {
@@ -68,7 +63,7 @@ export function followHandshakes(
   // Before Node's own listener, which passes these to clientError, to be answered: nobody would read the answer.
   server.prependListener('tlsClientError', ({ code }: NodeJS.ErrnoException, socket: TLSSocket) => {
     const raw = inProgress.get(peerOf(socket));
-    if (raw !== undefined && code !== 'ECONNRESET') failures.set(raw, code);
+    if (raw !== undefined && code !== undefined && code !== 'ECONNRESET') failures.set(raw, code);
     socket.destroy();
   });
   return inProgress;

@@ -43,7 +43,7 @@ const REFUSED: readonly (readonly [bytes: string | Buffer, expected: object, bod
   [post('[{"token":1}]', { authorization: 'Bearer wrong' }), { status: 401 }, null],
   [request(daemon, { line: 'POST /v1/event?token=secret HTTP/1.1' }), { status: 404 }, null],
   [request(daemon, { line: 'GET /v1/events HTTP/1.1' }), { status: 405 }, null],
-  [request(daemon, { line: 'CONNECT a:1 HTTP/1.1' }), { status: 404 }, null],
+  [request(daemon, { line: 'CONNECT a:1 HTTP/1.1' }), { status: 400 }, null],
   [post('[]', { 'content-type': 'text/plain' }), { status: 415, code: 'unsupported_media_type' }, null],
   [post('[]', { 'content-encoding': 'br' }), { status: 415, code: 'unsupported_encoding' }, null],
   [post('', { 'content-length': '99999999' }), { status: 413 }, null],

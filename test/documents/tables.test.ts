@@ -52,7 +52,7 @@ const bounds = [
   ['headers', `${limits.HEADERS_BYTES / 1024} KiB, ${limits.HEADER_FIELDS} fields`],
   ['time for the headers, or a TLS handshake', seconds(limits.HEADERS_TIMEOUT_MS)],
   ['time for a whole request', seconds(limits.REQUEST_TIMEOUT_MS)],
-  ['time in which you read the answer', seconds(limits.RESPONSE_WRITE_MS)],
+  ['time in which you read the answer', seconds(limits.SILENCE_MS)],
   ['idle connection', seconds(limits.KEEP_ALIVE_MS)],
   [
     'requests per second from one address',

@@ -37,7 +37,7 @@ t.test('systemctl status says which setting is wrong, and why a certificate cann
     /\|STATUS=option .*COURTD_PORT.* is invalid\. Give a whole/.test(message),
   );
   t.equal((await courtd([...serve, '--tls-cert', '/none', '--tls-key', '/none'], systemd.env)).status, 1);
-  await systemd.messages.find((message) => /\|STATUS=Cannot read the TLS certificate \/none /.test(message));
+  await systemd.messages.find((message) => /\|STATUS=Cannot use the TLS certificate \/none /.test(message));
 });
 
 t.test('the watchdog is fed several times in its period, as long as the daemon runs', async (t) => {

@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 import t from 'tap';
 import { AccessLog, RequestInfo } from '../../src/http/accessLog.ts';
 import { Problem, type ProblemCode } from '../../src/protocol/errors.ts';
-import { Refusals } from '../../src/telemetry/refusals.ts';
 import { type Cleanup, Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
@@ -28,8 +27,7 @@ function recorded(t: Cleanup) {
   const write = (level: string) => (fields: object, msg: string) => lines.push({ level, msg, ...fields });
   const levels = ['debug', 'info', 'warn'].map((level) => [level, write(level)]);
   const log = { ...Object.fromEntries(levels), isLevelEnabled: () => true };
-  const book = new Refusals();
-  const accessLog = new AccessLog(log as unknown as Logger, book.byCode);
+  const accessLog = new AccessLog(log as unknown as Logger);
   t.teardown(() => accessLog.stop());
   const mark = (client: string) => new RequestInfo(client);
   return {
@@ -37,9 +35,7 @@ function recorded(t: Cleanup) {
     refuse: (client: string, code: ProblemCode, logged = {}) => {
       const info = mark(client);
       const problem = new Problem(code, 'Why.', {}, {}, logged);
-      const refused = { id: info.id, client, problem, camera: logged };
-      accessLog.rejected(info, refused);
-      book.add(refused, 0);
+      accessLog.rejected(info, { id: info.id, client, problem, camera: logged });
     },
     accept: (client: string, accepted = 1) =>
       accessLog.accepted(mark(client), { accepted, duplicates: 0, conflicts: 0 }),

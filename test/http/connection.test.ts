@@ -71,7 +71,7 @@ t.test('a client that ends in the middle of a body that was refused gets no seco
   const client = await RawClient.connect(t, daemon);
   client.send(good({ headers: { 'content-type': 'text/csv', 'content-length': '1000' }, body: 'x' }));
   const answer = await client.next();
-  t.strictSame([answer.status, answer.headers.get('connection')], [415, 'keep-alive']);
+  t.strictSame([answer.status, answer.headers.get('connection')], [415, 'close']);
   client.socket.end();
   t.equal(await client.over, null);
   t.equal(client.unread, '');
@@ -115,8 +115,8 @@ t.test('a broken request after an answered one gets an answer of its own', async
     [431, 'headers_too_large', good({ headers: { 'x-long': 'x'.repeat(17_000) } })],
     [400, 'malformed_request', good({ headers: { 'transfer-encoding': 'chunked' }, body: 'zz\r\n' })],
     [
-      404,
-      'not_found',
+      400,
+      'malformed_request',
       request(daemon, { line: 'CONNECT a:1 HTTP/1.1', headers: { 'content-length': undefined } }),
     ],
   ];
@@ -141,11 +141,11 @@ t.test('what follows a request that ends the connection is not answered', async 
   }
 });
 
-t.test('after a rejection with a small body the connection can be used again', async (t) => {
+t.test('after a rejection whose body has come the connection can be used again', async (t) => {
   const client = await RawClient.connect(t, daemon);
   const refused = [
     good({ line: 'PUT /v1/events HTTP/1.1' }),
-    good({ headers: { 'content-type': 'text/csv' }, body: 'x'.repeat(60_000) }),
+    good({ headers: { 'content-type': 'text/csv' } }),
     good({ body: '{' }),
   ];
   for (const bytes of refused) {

@@ -74,21 +74,6 @@ t.test('a client that half-closes behind its request gets its answer', async (t)
   t.match(await answersOf(client), [{ status: 202 }]);
 });
 
-t.test('an upgrade whose body can never be whole is answered when its client has ended', async (t) => {
-  const body = JSON.stringify(event({ session_id: 'never' }));
-  for (const bytes of [
-    request(daemon, { headers: UPGRADE, body }).subarray(0, -1),
-    request(daemon, { headers: { ...UPGRADE, 'transfer-encoding': 'chunked' }, body: 'no size\r\n' }),
-  ]) {
-    const client = await RawClient.connect(t, daemon);
-    client.send(bytes);
-    const [answer, ...more] = await answersOf(client);
-    t.match([answer?.status, answer?.headers.get('connection')], [/^40[08]$/, 'close']);
-    t.strictSame(more, []);
-  }
-  t.strictSame([...(await stored('never'))], []);
-});
-
 t.test('bytes behind a request are not read until that request is answered', async (t) => {
   const lock = new Database(path.join(daemon.data, 'courtd.db'));
   t.teardown(() => lock.close());

@@ -87,12 +87,9 @@ t.test('the first of several faults is answered, in the order of the guide', asy
   }
 });
 
-t.test('the sentence names what came, without what a terminal would obey', async (t) => {
-  const type = (value: string) => good({ headers: { 'content-type': value } });
+t.test('the sentence says what to send instead', async (t) => {
   const sentences: [sentence: RegExp, bytes: Buffer][] = [
-    [/"text\/csv"/, type('text/csv')],
-    [/"text\/x{55}\.\.\."/, type(`text/${'x'.repeat(500)}`)],
-    [/"a\/\?31m"/, type('a/\u009b31m')],
+    [/application\/json/, good({ headers: { 'content-type': 'text/csv' } })],
     [/keep the events/, good({ headers: { authorization: 'Bearer wrong' } })],
     [/Content-Encoding: gzip/, good({ body: gzipSync(body()) })],
     [

@@ -197,8 +197,7 @@ function makeServer(
   telemetry: Telemetry,
   certificate: TlsCertificate | undefined,
 ): CourtServer {
-  const { refusals } = telemetry;
-  const accessLog = parts.adopt(new AccessLog(logger, refusals.byCode), stop);
+  const accessLog = parts.adopt(new AccessLog(logger), stop);
   return new CourtServer({
     preconditions: {
       tokens: store.tokens,

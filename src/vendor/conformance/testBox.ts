@@ -6,13 +6,13 @@ import { BODY_BYTES, TOKEN_BYTES } from '../../base/limits.ts';
 import { http } from '../../base/nodeHttp.ts';
 import { INVALID_TOKEN } from '../../http/bearerToken.ts';
 import { gunzip } from '../../http/body.ts';
+import { acceptedResponse, problemResponse } from '../../http/connection.ts';
 import {
   type BodyEncoding,
   bodyTooLarge,
   checkPreconditions,
   type PreconditionContext,
 } from '../../http/preconditions.ts';
-import { acceptedResponse, problemResponse } from '../../http/response.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { Problem, retryLater } from '../../protocol/errors.ts';
 import { digestOf, type Exchange, type Recording, sentEvent } from './exchange.ts';
