@@ -65,13 +65,6 @@ export class DataDirectory {
     return path.join(this.path, name);
   }
 
-  /** @returns the sorted names of the files that courtd made: not an export that root wrote there. @throws Node's error. */
-  ownNames(): string[] {
-    const opened: readonly string[] = Object.values(FILES);
-    const isOwn = (name: string) => name.startsWith('courtd') || opened.includes(name);
-    return fs.readdirSync(this.path).filter(isOwn).sort();
-  }
-
   /** @returns the paths of files of rejected requests that were damaged, and were set aside (store/refused). @throws Node's error. */
   damagedRefused(): string[] {
     const isOne = (name: string) => name.startsWith(`${FILES.refused}.damaged-`);

@@ -94,7 +94,7 @@ async function exportSession(name: string, { output, ...options }: CommandOption
   damage.assertNone();
   if (events !== 0) return;
   // A court is easily misspelt, and a time given in the wrong time zone.
-  const session = await withDatabase(options, (db) => summarizeSession(db, name));
+  const session = await withDatabase(options, (db) => summarizeSession(db, name, damage));
   const { by_court, by_type, first_eot, last_eot } = session;
   say(
     `No event matched. Session ${JSON.stringify(name)} has the courts ${listed(by_court)}, the types ${listed(by_type)}, and events from ${first_eot} to ${last_eot}.`,

@@ -5,32 +5,37 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { sqliteCode } from './sqliteErrors.ts';
 
-/** Another process holds the lock. */
-export class DirectoryInUse extends OperatorError {}
-
-/**
- * One daemon a data directory: the newest keys are only in its memory (keys.ts).
- * @returns the lock; it is held until it is closed or the process ends.
- * @throws {DirectoryInUse} if another daemon holds it.
- */
-export function lockDirectory(directory: DataDirectory): Database.Database {
-  return lockFile(
-    directory.file('lock'),
-    `Another "courtd serve" uses ${directory}, or a "courtd restore": stop it first ("sudo systemctl stop courtd.socket courtd.service" if systemd ` +
-      'runs it), or name another directory with --data.',
-  );
-}
-
-/** Whether a daemon uses the directory. */
-export function isServed(directory: DataDirectory): boolean {
-  return isTaken(directory.file('lock'));
-}
-
-/** Milliseconds to wait for a lock: another process may be probing it (isTaken). */
+/** Milliseconds to wait for the lock: another process may be looking whether it is held. */
 const PROBE_MS = 100;
 
-/** With a shared lock: two that look at the same time do not take each other for a daemon. */
-function isTaken(file: string): boolean {
+/**
+ * One daemon a data directory: the newest keys are only in its memory (keys.ts). An exclusive SQLite lock on a file of its own: the
+ * kernel releases it however the process ends.
+ * @returns the lock; it is held until it is closed or the process ends.
+ * @throws {OperatorError} if another daemon holds it.
+ */
+export function lockDirectory(directory: DataDirectory): Database.Database {
+  const file = directory.file('lock');
+  createPrivateIfMissing(file);
+  const lock = new Database(file, { fileMustExist: true, timeout: PROBE_MS });
+  try {
+    // Nothing is ever written, so no journal file appears beside it.
+    lock.pragma('journal_mode = MEMORY');
+    lock.exec('BEGIN EXCLUSIVE');
+    return lock;
+  } catch (error) {
+    lock.close();
+    if (sqliteCode(error) !== 'SQLITE_BUSY') throw error;
+    throw new OperatorError(
+      `Another "courtd serve" uses ${directory}, or a "courtd restore": stop it first ("sudo systemctl stop courtd.socket courtd.service" if systemd ` +
+        'runs it), or name another directory with --data.',
+    );
+  }
+}
+
+/** Whether a daemon uses the directory. With a shared lock: two that look at the same time do not take each other for a daemon. */
+export function isServed(directory: DataDirectory): boolean {
+  const file = directory.file('lock');
   if (!fs.existsSync(file)) return false;
   const lock = new Database(file, { fileMustExist: true, timeout: 0 });
   try {
@@ -42,23 +47,4 @@ function isTaken(file: string): boolean {
   } finally {
     lock.close();
   }
-}
-
-/**
- * An exclusive SQLite lock on a file of its own: the kernel releases it however the process ends.
- * @throws {DirectoryInUse} `message`, if another process holds the lock.
- */
-function lockFile(file: string, message: string, waitMs = PROBE_MS): Database.Database {
-  createPrivateIfMissing(file);
-  const lock = new Database(file, { fileMustExist: true, timeout: waitMs });
-  try {
-    // Nothing is ever written, so no journal file appears beside it.
-    lock.pragma('journal_mode = MEMORY');
-    lock.exec('BEGIN EXCLUSIVE');
-  } catch (error) {
-    lock.close();
-    if (sqliteCode(error) !== 'SQLITE_BUSY') throw error;
-    throw new DirectoryInUse(message);
-  }
-  return lock;
 }

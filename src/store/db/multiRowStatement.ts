@@ -39,7 +39,7 @@ export class MultiRowStatement<Answer = unknown> {
   }
 
   #prepare(rows: number): Statement<Value[], Answer> {
-    const row = placeholders(this.#columns);
+    const row = `(${Array(this.#columns).fill('?').join(', ')})`;
     return this.#db.prepare(this.#sql(Array(rows).fill(row).join(', ')));
   }
 }
@@ -50,9 +50,4 @@ export function inChunks<Item>(items: readonly Item[]): readonly (readonly Item[
   const lists: Item[][] = [];
   for (let at = 0; at < items.length; at += ROWS_MAX) lists.push(items.slice(at, at + ROWS_MAX));
   return lists;
-}
-
-/** @returns the SQL of a list with this many parameters, "(?, ?)". */
-export function placeholders(length: number): string {
-  return `(${Array(length).fill('?').join(', ')})`;
 }

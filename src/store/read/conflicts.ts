@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { ArrivalDecoder, type DecodedEvent } from './arrivalRow.ts';
-import { Damage } from './damage.ts';
+import type { Damage } from './damage.ts';
 
 /** An event that was sent again with different content. */
 export interface StoredConflict {
@@ -28,10 +28,13 @@ interface CopyRow {
 /**
  * @param session only those of the session with this id.
  * @yields the conflicts whose other copy is kept, the newest first; each batch is a read of its own.
- * @param damage takes the events that are damaged, and left out; without it, they are an error at the end.
+ * @param damage takes the events that are damaged, and left out.
  */
-export function* readConflicts(db: Database, session?: number, damage?: Damage): Generator<StoredConflict[]> {
-  const broken = damage ?? new Damage();
+export function* readConflicts(
+  db: Database,
+  session: number | undefined,
+  damage: Damage,
+): Generator<StoredConflict[]> {
   const copies = db.prepare<[{ before: number; session: number | null }], CopyRow>(`
     SELECT o.seq, o.turn, o.event AS other, c.copies AS times, c.last_ms AS lastMs
       FROM conflict_copy o
@@ -44,7 +47,7 @@ export function* readConflicts(db: Database, session?: number, damage?: Damage):
     const rows = copies.all({ before, session: session ?? null });
     const found = rows.flatMap(({ seq, other, times, lastMs }) => {
       const row = decoder.row(seq);
-      const stored = row && decoder.event(row, broken);
+      const stored = row && decoder.event(row, damage);
       return stored === undefined ? [] : [{ stored, other, times, lastMs }];
     });
     return { found, last: rows.at(-1)?.turn };
@@ -54,7 +57,6 @@ export function* readConflicts(db: Database, session?: number, damage?: Damage):
     if (found.length > 0) yield found;
     before = last;
   }
-  if (damage === undefined) broken.assertNone();
 }
 
 /** @returns how many events are in conflict, whether their other copy is kept or not. */

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { keyHash } from '../db/keyHash.ts';
 import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow, type DecodedEvent } from './arrivalRow.ts';
-import { Damage } from './damage.ts';
+import type { Damage } from './damage.ts';
 
 /** A stored revision with its conflicts. */
 interface FoundEvent extends DecodedEvent {
@@ -12,14 +12,13 @@ interface FoundEvent extends DecodedEvent {
 /**
  * @returns every stored revision of one event, in ascending order; empty if there is none. The keys of the newest events are
  * only in the daemon's memory (keys.ts), so those events are searched.
- * @param damage takes the revisions that are damaged, and left out; without it, they are an error.
- * @throws {OperatorError}
+ * @param damage takes the revisions that are damaged, and left out.
  */
 export function findRevisions(
   db: Database,
   sessionId: string,
   eventId: string,
-  damage?: Damage,
+  damage: Damage,
 ): FoundEvent[] {
   const rows = db.prepare<[{ sessionId: string; eventId: string; hash: Buffer }], ArrivalRow>(`
     SELECT ${ARRIVAL_COLUMNS} FROM event e JOIN session s ON s.id = e.session
@@ -33,13 +32,10 @@ export function findRevisions(
       'SELECT copies FROM conflict WHERE session = (SELECT session FROM event WHERE seq = @seq) AND seq = @seq',
     )
     .pluck();
-  const found = damage ?? new Damage();
   const decoder = new ArrivalDecoder(db);
   const revisions = rows.raw().all({ sessionId, eventId, hash: keyHash(eventId) });
-  const events = revisions.flatMap((row) => {
-    const event = decoder.event(row, found);
+  return revisions.flatMap((row) => {
+    const event = decoder.event(row, damage);
     return event === undefined ? [] : [{ ...event, conflictingCopies: copies.get({ seq: event.seq }) ?? 0 }];
   });
-  if (damage === undefined) found.assertNone();
-  return events;
 }

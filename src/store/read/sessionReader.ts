@@ -15,9 +15,6 @@ import { Damage } from './damage.ts';
 /** Page cache of a reader, in KiB: more is no faster, and took a tenth of its memory. */
 const READ_CACHE_KIB = 4_000;
 
-/** By source, its clock minus the right one, in milliseconds. */
-type ClockOffsets = ReadonlyMap<string, number>;
-
 /** Which events to read; an absent member does not restrict them. */
 export interface EventFilter {
   readonly type?: string | undefined;
@@ -40,13 +37,8 @@ export interface ReadEvent extends Arrival, Pick<DecodedEvent, 'origin'> {
 
 /** Which events to read, and how. */
 interface ReadOptions extends EventFilter {
-  /**
-   * Takes the damaged events, and whether the session's count says that there are more. Without it, the end of the read throws if
-   * something is damaged.
-   */
-  readonly damage?: Damage | undefined;
-  /** Sources whose events are put where a right clock would have put them; their eot stays as it was sent. */
-  readonly clockOffsets?: ClockOffsets | undefined;
+  /** Takes the damaged events, and whether the session's count says that there are more. */
+  readonly damage?: Damage;
   /** Called before the first chunk. */
   readonly onBegin?: (asOf: AsOf) => void;
 }
@@ -76,29 +68,27 @@ interface SessionChunk {
  * checksum is left out.
  * @param db a connection of its own: creates temporary tables in it.
  * @yields chunks, some of them without events.
- * @throws {OperatorError} without `damage`, at the end, if something is damaged. @throws {SqliteError} if a page is.
+ * @throws {SqliteError} if a page is damaged.
  */
 export function* readSession(
   db: Database,
   session: number,
-  { damage, clockOffsets, onBegin, ...filter }: ReadOptions = {},
+  { damage = new Damage(), onBegin, ...filter }: ReadOptions = {},
 ): Generator<SessionChunk> {
-  const found = damage ?? new Damage();
   const name = db.prepare<[number], string>('SELECT name FROM session WHERE id = ?').pluck();
   const sessionId = name.get(session) ?? '';
   const ms = Date.now();
-  const { counted, lastSeq } = orderSession(db, session, clockOffsets ?? new Map());
+  const { counted, lastSeq } = orderSession(db, session);
   onBegin?.({ seq: lastSeq, ms });
   let read = 0;
-  for (const { events, rows } of readOrdered(db, found, sessionId)) {
+  for (const { events, rows } of readOrdered(db, damage, sessionId)) {
     read += rows;
     yield { events: events.filter((event) => passes(event, filter)), scanned: rows };
   }
   const left = read === counted ? counted : countLeft(db, session, lastSeq);
   // A prune makes the count go down meanwhile, and events that come do not count.
   if (read < left || read > Math.max(counted, left))
-    found.miscount(sessionId, read < left ? left : counted, read);
-  if (damage === undefined) found.assertNone();
+    damage.miscount(sessionId, read < left ? left : counted, read);
 }
 
 /** Makes the temporary tables that `readOrdered` reads: the seqs, in order, and the revisions above 0 among their events. */
@@ -113,18 +103,14 @@ export function makeOrder(db: Database): void {
 }
 
 /** @returns how many events the session counts, and the highest seq of all sessions. */
-function orderSession(
-  db: Database,
-  session: number,
-  clockOffsets: ClockOffsets,
-): { counted: number; lastSeq: number } {
+function orderSession(db: Database, session: number): { counted: number; lastSeq: number } {
   makeOrder(db);
   const count = db.prepare<[number], number>('SELECT events FROM session_total WHERE id = ?').pluck();
   const last = db.prepare<[], number>(`SELECT ${LAST_GIVEN_SEQ}`).pluck();
   const order = db.prepare(`
     INSERT INTO temp.ordered (seq)
     SELECT e.seq FROM session_event k CROSS JOIN event e ON e.seq = k.seq AND e.session = k.session
-     WHERE k.session = ? ORDER BY ${eotOf(db, clockOffsets)}, e.seq`);
+     WHERE k.session = ? ORDER BY e.eot_ns, e.seq`);
   const revise = db.prepare(`
     INSERT OR IGNORE INTO temp.revised
     SELECT e.event_id, e.revision FROM temp.ordered o CROSS JOIN event e ON e.seq = o.seq WHERE e.revision > 0`);
@@ -133,15 +119,6 @@ function orderSession(
     revise.run();
     return { counted: count.get(session) ?? 0, lastSeq: last.get() ?? 0 };
   })();
-}
-
-function eotOf(db: Database, clockOffsets: ClockOffsets): string {
-  const origins = db.prepare<[], { id: number; source: string }>('SELECT id, source FROM origin');
-  const cases = [...(clockOffsets.size === 0 ? [] : origins.iterate())].flatMap(({ id, source }) => {
-    const offsetMs = clockOffsets.get(source);
-    return offsetMs === undefined ? [] : [`WHEN ${id} THEN ${Math.round(offsetMs)}000000`];
-  });
-  return cases.length === 0 ? 'e.eot_ns' : `e.eot_ns - CASE e.origin ${cases.join(' ')} ELSE 0 END`;
 }
 
 /** @returns how many events the session counts now, without those that came after `lastSeq`. */

@@ -107,7 +107,7 @@ export function sessionLine(db: Database, id: number): SessionLine {
  * @param damage as of readSession.
  * @throws {OperatorError} if no event of this session is stored.
  */
-export function summarizeSession(db: Database, name: string, damage?: Damage): SessionSummary {
+export function summarizeSession(db: Database, name: string, damage: Damage): SessionSummary {
   const id = sessionId(db, name);
   const [byType, byCourt, byRevision] = [new Tally(), new Tally(), new Tally()];
   let [events, current, preliminary, future, sumMs] = [0, 0, 0, 0, 0];

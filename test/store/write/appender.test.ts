@@ -2,6 +2,7 @@ import t from 'tap';
 import { decodeBatch } from '../../../src/protocol/decodeBatch.ts';
 import { keyHash } from '../../../src/store/db/keyHash.ts';
 import { eventRemoval } from '../../../src/store/keep/prune.ts';
+import { Damage } from '../../../src/store/read/damage.ts';
 import { findRevisions } from '../../../src/store/read/eventRevisions.ts';
 import { readSession } from '../../../src/store/read/sessionReader.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
@@ -37,7 +38,7 @@ t.test(
     ];
     for (const change of changes)
       t.match(store.append(...court({ ...sent, ...change })), IN_CONFLICT, JSON.stringify(change));
-    const [found, ...none] = findRevisions(db, 'session-1', 'e');
+    const [found, ...none] = findRevisions(db, 'session-1', 'e', new Damage());
     t.match(found, { payload: '{"x_ft":1,"y_ft":2}', conflictingCopies: changes.length });
     t.strictSame(none, []);
     t.strictSame(db.prepare('SELECT duplicates FROM session').pluck().get(), changes.length + 1);

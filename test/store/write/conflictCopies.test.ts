@@ -3,13 +3,14 @@ import { CONFLICT_COPIES, CONFLICT_COPY_BYTES } from '../../../src/base/limits.t
 import { decodeBatch } from '../../../src/protocol/decodeBatch.ts';
 import { eventToJson } from '../../../src/protocol/event.ts';
 import { countConflicts, readConflicts } from '../../../src/store/read/conflicts.ts';
+import { Damage } from '../../../src/store/read/damage.ts';
 import type { Cleanup } from '../../harness/daemon.ts';
 import { event, events, eventText } from '../../harness/events.ts';
 import { Committer, court, scratch, unbindable } from '../../harness/scratchStore.ts';
 
 function open(t: Cleanup) {
   const { db } = scratch(t);
-  const read = (session?: number) => [...readConflicts(db, session)].flat();
+  const read = (session?: number) => [...readConflicts(db, session, new Damage())].flat();
   return { db, store: new Committer(db), read };
 }
 
