@@ -14,7 +14,7 @@ import { SCHEMA_VERSION } from './db/schema.ts';
 import { sessionCounter } from './db/sessionCounter.ts';
 import { closeAfter, failureKind } from './db/sqliteErrors.ts';
 import { upgradeDatabase } from './db/upgradeDatabase.ts';
-import { type WalEvents, type WalOptions, watchWal } from './db/watchWal.ts';
+import { type WalEvents, watchWal } from './db/watchWal.ts';
 import { type Erased, type ErasureRequest, erasePlayer } from './keep/erase.ts';
 import type { PruneSelection } from './keep/expiredEvents.ts';
 import { type Pruned, pruneEvents } from './keep/prune.ts';
@@ -32,12 +32,6 @@ export interface StoreEvents extends GroupCommitEvents, WalEvents {
   upgraded(copy: string): void;
   /** There was no database: a new one was made. */
   made(): void;
-}
-
-/** Other bounds, for tests. */
-interface StoreOptions {
-  readonly keys?: KeyLimits;
-  readonly wal?: WalOptions;
 }
 
 /** The store of the daemon: the one writer, the tokens, and the lock that makes it the only one. */
@@ -61,7 +55,7 @@ export class Store {
     db: Database,
     directory: DataDirectory,
     on: StoreEvents,
-    { wal, keys }: StoreOptions,
+    keys: KeyLimits | undefined,
   ) {
     this.#lock = lock;
     this.#db = db;
@@ -72,7 +66,7 @@ export class Store {
     this.#newest = db.prepare('SELECT max(seq) FROM event');
     const walOver = (isOver: boolean) => this.#writer.hold('walHeld', isOver);
     this.#stops = [
-      watchWal(this.#writer.checkpoints, directory.file('database'), { ...on, walOver }, wal),
+      watchWal(this.#writer.checkpoints, directory.file('database'), { ...on, walOver }),
       watchFiles(directory.file('database'), lock.name, (error) => this.#writer.fail(error)),
       markClock(directory),
       keepReserve(
@@ -85,9 +79,10 @@ export class Store {
 
   /**
    * Opens the data directory for writing; creates it if it does not exist, and upgrades a database of an older layout.
+   * @param keys other bounds, for tests.
    * @throws {OperatorError} if that fails: the message says why and what to do.
    */
-  static async open(directory: DataDirectory, on: StoreEvents, options: StoreOptions = {}): Promise<Store> {
+  static async open(directory: DataDirectory, on: StoreEvents, keys?: KeyLimits): Promise<Store> {
     const make: OpenOptions = { create: true, acceptOlder: true, check: true };
     let [db, lock]: (Database | undefined)[] = [];
     try {
@@ -102,7 +97,7 @@ export class Store {
       assertDurable(db);
       // Waiting inside SQLite would block the event loop: the writer retries on a timer instead.
       db.pragma('busy_timeout = 0');
-      const store = new Store(lock, db, directory, on, options);
+      const store = new Store(lock, db, directory, on, keys);
       if (isNew) {
         noteNewDatabase(directory, Date.now());
         on.made();

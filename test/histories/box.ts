@@ -160,7 +160,7 @@ export class Box {
     const fatal = () => {
       this.hasFailed = true;
     };
-    this.store = await this.#alone(Store.open(this.directory, { ...UNLOGGED, fatal }, { keys: FEW_KEYS }));
+    this.store = await this.#alone(Store.open(this.directory, { ...UNLOGGED, fatal }, FEW_KEYS));
     if (this.isOver) return false;
     if (this.store === undefined && !this.model.isOver) this.model.violate('the store does not open');
     return this.store !== undefined;

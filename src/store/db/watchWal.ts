@@ -16,13 +16,6 @@ export interface WalEvents {
   walSmall(bytes: number): void;
 }
 
-/** Other thresholds, for tests. */
-export interface WalOptions {
-  readonly warnBytes?: number;
-  readonly maxBytes?: number;
-  readonly checkMs?: number;
-}
-
 /**
  * Watches the size of the WAL. It can be truncated only when no reader needs its start, so a reader that
  * stays open lets it grow for as long as events arrive. Above WAL_WARN_BYTES the operator is warned; above
@@ -33,12 +26,12 @@ export function watchWal(
   checkpoints: Checkpointer,
   database: string,
   on: WalEvents & { walOver(isOver: boolean): void },
-  { warnBytes = WAL_WARN_BYTES, maxBytes = WAL_MAX_BYTES, checkMs = WAL_CHECK_MS }: WalOptions = {},
+  { warnBytes, maxBytes } = { warnBytes: WAL_WARN_BYTES, maxBytes: WAL_MAX_BYTES },
 ): () => void {
   // By name, never by opening it: closing the descriptor would drop SQLite's locks.
   const size = () => fs.statSync(`${database}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   let [wasLarge, wasOver] = [false, false];
-  return every(checkMs, () => {
+  return every(WAL_CHECK_MS, () => {
     if (size() > warnBytes) {
       // Does nothing while the reader is open; once it has closed, truncates the WAL even if no event arrives.
       if (checkpoints.isDue) checkpoints.step();

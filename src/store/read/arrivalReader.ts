@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../../base/limits.ts';
+import { READ_CHUNK_BYTES } from '../../base/limits.ts';
 import type { Arrival } from '../../protocol/event.ts';
 import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../db/epochs.ts';
 import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow, type DecodedEvent } from './arrivalRow.ts';
@@ -151,29 +151,6 @@ export class ArrivalReader {
       (court ?? courtId) === courtId &&
       (from ?? source) === source
     );
-  }
-}
-
-/** Some events of a box, in the order of arrival. */
-export interface ReadArrivals {
-  readonly events: readonly DecodedEvent[];
-  /** Every event up to this seq has been read. */
-  readonly upTo: number;
-  /** The seq up to which events are read: the highest when the read began. */
-  readonly lastSeq: number;
-}
-
-/**
- * Reads every event once, in short transactions. The last chunk may have some that came meanwhile.
- * @param damage takes the damaged events, which are left out.
- */
-export function* readArrivals(db: Database, damage: Damage): Generator<ReadArrivals> {
-  const reader = new ArrivalReader(db);
-  const { lastSeq } = reader;
-  for (let upTo = 0; upTo < lastSeq; ) {
-    const chunk = reader.after(upTo, READ_CHUNK_ROWS, damage);
-    upTo = chunk.isLast ? lastSeq : chunk.upTo;
-    yield { events: chunk.events, upTo, lastSeq };
   }
 }
 

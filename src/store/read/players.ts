@@ -1,7 +1,8 @@
 import type { Database } from 'better-sqlite3';
+import { READ_CHUNK_ROWS } from '../../base/limits.ts';
 import { playerOf } from '../../protocol/playerRedaction.ts';
 import { nsOf } from '../db/checksum.ts';
-import { type ReadArrivals, readArrivals } from './arrivalReader.ts';
+import { ArrivalReader } from './arrivalReader.ts';
 import type { DecodedEvent } from './arrivalRow.ts';
 import type { Damage } from './damage.ts';
 import { makeOrder, type ReadEvent, readOrdered } from './sessionReader.ts';
@@ -10,8 +11,12 @@ import { makeOrder, type ReadEvent, readOrdered } from './sessionReader.ts';
 export type NamedEvent = DecodedEvent & { readonly player: string };
 
 /** Some events of a box, in the order of arrival. */
-interface NamedChunk extends ReadArrivals {
+interface NamedChunk {
   readonly events: readonly NamedEvent[];
+  /** Every event up to this seq has been read. */
+  readonly upTo: number;
+  /** The seq up to which events are read: the highest when the read began. */
+  readonly lastSeq: number;
 }
 
 /**
@@ -19,13 +24,17 @@ interface NamedChunk extends ReadArrivals {
  * @param damage takes what is damaged, and left out.
  */
 export function* readNamed(db: Database, damage: Damage): Generator<NamedChunk> {
-  for (const { events, ...read } of readArrivals(db, damage)) {
-    const named: NamedEvent[] = [];
-    for (const event of events) {
-      const player = event.seq > read.lastSeq ? undefined : playerOf(event.payload);
-      if (player !== undefined) named.push({ ...event, player });
-    }
-    yield { events: named, ...read };
+  const reader = new ArrivalReader(db);
+  const { lastSeq } = reader;
+  for (let upTo = 0; upTo < lastSeq; ) {
+    const chunk = reader.after(upTo, READ_CHUNK_ROWS, damage);
+    upTo = chunk.isLast ? lastSeq : chunk.upTo;
+    const events = chunk.events.flatMap((event) => {
+      // The last chunk may have some that came meanwhile.
+      const player = event.seq > lastSeq ? undefined : playerOf(event.payload);
+      return player === undefined ? [] : [{ ...event, player }];
+    });
+    yield { events, upTo, lastSeq };
   }
 }
 
