@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
+import { fsync } from '../base/atomicFile.ts';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { RESERVE_BYTES } from '../base/limits.ts';
 import { OperatorError } from '../base/operatorError.ts';
@@ -95,6 +96,9 @@ export class Store {
       const layout = layoutOf(db);
       if (layout < SCHEMA_VERSION) on.upgraded(upgradeDatabase(db, layout));
       assertDurable(db);
+      // Opens the WAL. SQLite takes a failed sync of the directory for a success, and then the power would take the names of its files.
+      db.pragma('wal_checkpoint(NOOP)');
+      fsync(directory.path);
       // Waiting inside SQLite would block the event loop: the writer retries on a timer instead.
       db.pragma('busy_timeout = 0');
       const store = new Store(lock, db, directory, on, keys);

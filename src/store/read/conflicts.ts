@@ -61,9 +61,6 @@ export function* readConflicts(
 
 /** @returns how many events are in conflict, whether their other copy is kept or not. */
 export function countConflicts(db: Database, session?: number): number {
-  const count =
-    session === undefined
-      ? db.prepare<[], number>('SELECT count(*) FROM conflict').pluck().get()
-      : db.prepare<[number], number>('SELECT count(*) FROM conflict WHERE session = ?').pluck().get(session);
-  return count ?? 0;
+  const count = 'SELECT count(*) FROM conflict WHERE @session IS NULL OR session = @session';
+  return db.prepare<[object], number>(count).pluck().get({ session: session ?? null })!;
 }

@@ -146,14 +146,12 @@ export function summarizeSession(db: Database, name: string, damage: Damage): Se
 }
 
 /** Counts by name, in the order of the names. */
-class Tally {
-  readonly #counts = new Map<string, number>();
-
+class Tally extends Map<string, number> {
   add(name: string): void {
-    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+    this.set(name, (this.get(name) ?? 0) + 1);
   }
 
   counts(): Record<string, number> {
-    return Object.fromEntries([...this.#counts].sort(([a], [b]) => byName(a, b)));
+    return Object.fromEntries([...this].sort(([a], [b]) => byName(a, b)));
   }
 }
