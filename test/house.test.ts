@@ -103,8 +103,8 @@ t.test('one way leads to a terminal: whatever is printed is escaped on it', (t) 
  * and never raises it; `final` is what the contract wants in the end.
  */
 const CEILINGS = [
-  { part: 'src', ceiling: 26_117, final: 22_000 },
-  { part: 'base protocol', ceiling: 3_013, final: 2_400 },
+  { part: 'src', ceiling: 26_039, final: 22_000 },
+  { part: 'base protocol', ceiling: 3_009, final: 2_400 },
   { part: 'store', ceiling: 8_273, final: 5_300 },
   { part: 'http host', ceiling: 1_849, final: 1_850 },
   { part: 'health telemetry control metrics', ceiling: 3_055, final: 2_500 },
@@ -112,7 +112,7 @@ const CEILINGS = [
   { part: 'session', ceiling: 2_705, final: 2_400 },
   { part: 'fleet', ceiling: 1_654, final: 1_500 },
   { part: 'vendor', ceiling: 1_688, final: 1_400 },
-  { part: 'test', ceiling: 31_514, final: 26_000 },
+  { part: 'test', ceiling: 31_500, final: 26_000 },
   { part: 'scripts', ceiling: 2_644, final: 3_000 },
   { part: 'words', ceiling: 21_494, final: 25_000 },
 ];
