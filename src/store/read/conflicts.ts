@@ -62,5 +62,8 @@ export function* readConflicts(
 /** @returns how many events are in conflict, whether their other copy is kept or not. */
 export function countConflicts(db: Database, session?: number): number {
   const count = 'SELECT count(*) FROM conflict WHERE @session IS NULL OR session = @session';
-  return db.prepare<[object], number>(count).pluck().get({ session: session ?? null })!;
+  return db
+    .prepare<[object], number>(count)
+    .pluck()
+    .get({ session: session ?? null })!;
 }
