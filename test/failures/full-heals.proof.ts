@@ -20,35 +20,25 @@ async function untilReserved(data: string): Promise<void> {
   while (reserved(data) !== RESERVE_BYTES) await sleep(100);
 }
 
-for (const mebibytes of [16, 48]) {
-  t.test(
-    `after a prune of a full disk of ${mebibytes} MiB the cameras get 202 again`,
-    mounting,
-    async (t) => {
-      const disk = await SmallDisk.mount(t, mebibytes);
-      const daemon = await Daemon.start(t, ['--rate-limit', '0', '--min-free', '0'], disk.data);
-      await fillWithEvents(daemon);
-      const cameras = new Cameras(t, daemon, { cameras: 4 });
-      await daemon.logged(FULL);
-      await sleep(1_500);
-      const { status, stdout, stderr } = await daemon.command(...prune);
-      t.equal(status, 0, stderr);
-      t.ok(JSON.parse(stdout).events > 10_000, stdout);
-      await cameras.more(2_000);
-      await cameras.stop();
-      await untilReserved(disk.data);
-      const stored = new Set(await storedIds(daemon));
-      t.strictSame(
-        cameras.acknowledged.slice(-2_000).filter((id) => !stored.has(id)),
-        [],
-        'what was acknowledged since is there',
-      );
-      t.equal(await daemon.stop(), 0);
-    },
-  );
-}
+t.test('after a prune of a full disk the cameras get 202 again', mounting, async (t) => {
+  const disk = await SmallDisk.mount(t, 16);
+  const daemon = await Daemon.start(t, ['--rate-limit', '0', '--min-free', '0'], disk.data);
+  await fillWithEvents(daemon);
+  const cameras = new Cameras(t, daemon, { cameras: 4 });
+  await daemon.logged(FULL);
+  const { status, stdout, stderr } = await daemon.command(...prune);
+  t.equal(status, 0, stderr);
+  t.ok(JSON.parse(stdout).events > 10_000, stdout);
+  await cameras.more(2_000);
+  await cameras.stop();
+  await untilReserved(disk.data);
+  const stored = new Set(await storedIds(daemon));
+  const lost = cameras.acknowledged.slice(-2_000).filter((id) => !stored.has(id));
+  t.strictSame(lost, [], 'what was acknowledged since is there');
+  t.equal(await daemon.stop(), 0);
+});
 
-for (const cut of ['before it deletes', 'while it deletes', 'with the daemon, while it deletes']) {
+for (const cut of ['while it deletes', 'with the daemon, while it deletes']) {
   t.test(`a prune that is killed on a full disk, ${cut}: the next one makes room`, mounting, async (t) => {
     const disk = await SmallDisk.mount(t, 24);
     const settings = ['--rate-limit', '0', '--min-free', '0'];
@@ -59,7 +49,7 @@ for (const cut of ['before it deletes', 'while it deletes', 'with the daemon, wh
     t.teardown(() => killed.kill('SIGKILL'));
     while (reserved(disk.data) > 0) await sleep(10);
     // Its deletes are in the WAL then, and that takes a third of the reserve.
-    if (cut !== 'before it deletes') while (walBytes(disk.data) < RESERVE_BYTES / 3) await sleep(10);
+    while (walBytes(disk.data) < RESERVE_BYTES / 3) await sleep(10);
     killed.kill('SIGKILL');
     let now = daemon;
     if (cut.startsWith('with the daemon')) {
