@@ -26,14 +26,8 @@ export type InjectedFault = (typeof INJECTED_FAULTS)[number];
 
 export interface Choice {
   readonly fault: InjectedFault;
-  /** For `invalid`: the keys of the events that are named. */
+  /** For `invalid`: the events that are named. */
   readonly named: readonly string[];
-}
-
-/** What identifies an event: its key, or its core if a camera gives it another event_id each time. */
-interface PlannedEvent {
-  readonly key: string;
-  readonly core: string;
 }
 
 /** Requests without a fault between two with one: few at first, so that each kind comes within fifty requests, resends included. */
@@ -44,60 +38,41 @@ const TIMES: Partial<Record<InjectedFault, number>> = { busy: 3, unauthorized: 3
 /** Only a request of several events can get these, and only one of as many again. */
 const OF_BATCHES: readonly InjectedFault[] = ['unnamed', 'too_large'];
 
+/** What happens to events that have got a fault, until they are stored. */
+interface Repeat {
+  readonly fault: InjectedFault;
+  /** How many more times a request with one of them is rejected, if it has at least so many events. */
+  left: number;
+  readonly least: number;
+}
+
+/** Events are named by the key that they had first. */
 export class FaultPlan {
   #deck: InjectedFault[] = [...INJECTED_FAULTS];
   #quietFor = QUIET_AT_FIRST;
   #quiet = 0;
-  /**
-   * Events that were rejected or got no answer, and have not been stored since: their next request has no new fault. Each by its
-   * key and by its core, with the key that it had first.
-   */
-  readonly #retrying = new Map<string, string>();
-  /** By the first event of a request: how many more times it is rejected, if it has at least so many events. */
-  readonly #repeats = new Map<
-    string,
-    { readonly fault: InjectedFault; readonly least: number; left: number }
-  >();
-  /** Events that are rejected for good, whenever they come. */
-  readonly #condemned = new Set<string>();
+  /** By event: what was rejected or got no answer. Until it is stored it has no other fault. */
+  readonly #repeats = new Map<string, Repeat>();
 
   /** @param events of a valid request. @returns undefined if it is served as usual. */
-  next(events: readonly PlannedEvent[]): Choice | undefined {
-    const keys = events.map((event) => this.#firstKeyOf(event));
-    const fault = this.#continued(keys) ?? this.#begun(keys);
-    if (fault === undefined) return undefined;
-    const named = events.filter(({ key }) => fault === 'invalid' && this.#condemned.has(key));
-    for (const [i, event] of events.entries()) {
-      if (named.includes(event)) continue;
-      for (const name of [event.key, event.core]) this.#retrying.set(name, keys[i]!);
-    }
-    return { fault, named: named.map(({ key }) => key) };
+  next(events: readonly string[]): Choice | undefined {
+    const repeats = events.flatMap((event) => this.#repeats.get(event) ?? []);
+    if (events.length === 0) return undefined;
+    if (repeats.length === 0) return this.#begun(events);
+    const repeat = repeats.find(({ left, least }) => left > 0 && events.length >= least);
+    if (repeat === undefined) return undefined;
+    repeat.left--;
+    return this.#choice(repeat.fault, events);
   }
 
   /** The camera got a 202 for them. */
-  stored(events: readonly PlannedEvent[]): void {
-    for (const event of events)
-      for (const name of [this.#firstKeyOf(event), event.key, event.core]) this.#retrying.delete(name);
+  stored(events: readonly string[]): void {
+    for (const event of events) this.#repeats.delete(event);
   }
 
-  #firstKeyOf({ key, core }: PlannedEvent): string {
-    return this.#retrying.get(key) ?? this.#retrying.get(core) ?? key;
-  }
-
-  /** Continues a fault that began with an earlier request of these events. */
-  #continued(keys: readonly string[]): InjectedFault | undefined {
-    if (keys.some((key) => this.#condemned.has(key))) return 'invalid';
-    const repeats = keys.flatMap((key) => this.#repeats.get(key) ?? []);
-    const repeat = repeats.find(({ left, least }) => left > 0 && keys.length >= least);
-    if (repeat !== undefined) repeat.left--;
-    return repeat?.fault;
-  }
-
-  #begun(keys: readonly string[]): InjectedFault | undefined {
-    const [first] = keys;
-    if (first === undefined || keys.some((key) => this.#retrying.has(key))) return undefined;
+  #begun(events: readonly string[]): Choice | undefined {
     if (++this.#quiet <= this.#quietFor) return undefined;
-    const at = this.#deck.findIndex((fault) => keys.length > 1 || !OF_BATCHES.includes(fault));
+    const at = this.#deck.findIndex((fault) => events.length > 1 || !OF_BATCHES.includes(fault));
     if (at < 0) return undefined;
     const fault = this.#deck.splice(at, 1)[0]!;
     this.#quiet = 0;
@@ -105,9 +80,16 @@ export class FaultPlan {
       this.#deck = [...INJECTED_FAULTS];
       this.#quietFor = QUIET_LATER;
     }
-    const least = OF_BATCHES.includes(fault) ? keys.length : 1;
-    this.#repeats.set(first, { fault, least, left: (TIMES[fault] ?? 1) - 1 });
-    if (fault === 'invalid') this.#condemned.add(keys[keys.length >> 1]!);
-    return fault;
+    const least = OF_BATCHES.includes(fault) ? events.length : 1;
+    const repeat = { fault, least, left: (TIMES[fault] ?? 1) - 1 };
+    for (const event of events) this.#repeats.set(event, repeat);
+    // This one is rejected whenever it comes.
+    if (fault === 'invalid') this.#repeats.set(events[events.length >> 1]!, { fault, least, left: Infinity });
+    return this.#choice(fault, events);
+  }
+
+  #choice(fault: InjectedFault, events: readonly string[]): Choice {
+    const named = events.filter((event) => this.#repeats.get(event)?.left === Infinity);
+    return { fault, named: fault === 'invalid' ? named : [] };
   }
 }

@@ -14,7 +14,9 @@ interface Finding {
 
 export type Judge = (traffic: Traffic) => Finding;
 
-const isRenamed = ({ before, after }: Resend) => before.event.key !== after.event.key;
+/** Two events may say the same. */
+const isRenamed = ({ before, after }: Resend) =>
+  after.exchange.events.every(({ key }) => key !== before.event.key);
 const requestOf = ({ after }: Resend) => after.exchange;
 const waitS = ({ before, after }: Pick<Resend, 'before' | 'after'>) =>
   (after.exchange.at - endOf(before.exchange)) / 1000;

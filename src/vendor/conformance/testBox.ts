@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { BODY_BYTES, TOKEN_BYTES } from '../../base/limits.ts';
 import { http } from '../../base/nodeHttp.ts';
 import { INVALID_TOKEN } from '../../http/bearerToken.ts';
@@ -15,7 +16,7 @@ import {
 } from '../../http/preconditions.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { Problem, retryLater } from '../../protocol/errors.ts';
-import { digestOf, type Exchange, type Recording, sentEvent } from './exchange.ts';
+import { digestOf, type Exchange, type Recording, SentEvents } from './exchange.ts';
 import { FaultPlan } from './faultPlan.ts';
 
 /** Events and requests that are recorded: some twenty minutes of a busy court. Later requests are served without faults. */
@@ -33,6 +34,7 @@ export class TestBox {
     bodyLimitBytes: BODY_BYTES,
   };
   readonly #exchanges: Exchange[] = [];
+  readonly #events = new SentEvents();
   readonly #plan = new FaultPlan();
   /** Keys of the events that a box would have stored. */
   readonly #stored = new Set<string>();
@@ -77,9 +79,10 @@ export class TestBox {
       });
       const body = await bodyOf(req, encoding);
       Object.assign(exchange, { bodyMs: Date.now(), digest: digestOf(body) });
-      exchange.events = decodeBatch(body).map(sentEvent);
+      exchange.events = decodeBatch(body).map((event) => this.#events.read(event));
       this.#recorded += 1 + exchange.events.length;
-      if (this.#recorded <= RECORDED_MAX) Object.assign(exchange, this.#plan.next(exchange.events));
+      const names = exchange.events.map(({ first }) => first);
+      if (this.#recorded <= RECORDED_MAX) Object.assign(exchange, this.#plan.next(names));
       this.#answer(res, exchange, body);
     } catch (error) {
       // Anything else is a connection that ended in the middle of its request.
@@ -102,7 +105,7 @@ export class TestBox {
       exchange.answeredAt = performance.now();
       return void res.destroy();
     }
-    this.#plan.stored(events);
+    this.#plan.stored(events.map(({ first }) => first));
     const counts = { accepted, duplicates: events.length - accepted, conflicts: 0 };
     const send = () => write(res, exchange, acceptedResponse(counts));
     if (fault === 'slow') setTimeout(send, SLOW_MS).unref();
@@ -112,14 +115,8 @@ export class TestBox {
 
 /** @returns the body, decompressed. */
 async function bodyOf(req: IncomingMessage, encoding: BodyEncoding): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of req) {
-    bytes += chunk.length;
-    if (bytes > BODY_BYTES) throw bodyTooLarge(BODY_BYTES);
-    chunks.push(chunk);
-  }
-  const body = Buffer.concat(chunks);
+  const body = await buffer(req);
+  if (body.length > BODY_BYTES) throw bodyTooLarge(BODY_BYTES);
   return encoding === 'gzip' ? gunzip(body, BODY_BYTES) : body;
 }
 
@@ -143,8 +140,8 @@ function refusalOf({ fault, events, named }: Exchange, body: Buffer): Problem | 
       const sent = JSON.parse(body.toString());
       const issues = [{ path: 'payload', message: say('is rejected') }];
       // As the daemon names the invalid events of a batch, or the faults of a single event.
-      const invalid = events.flatMap(({ key }, index) =>
-        named.includes(key) ? [{ index, event_id: sent[index]?.event_id, issues }] : [],
+      const invalid = events.flatMap(({ first }, index) =>
+        named.includes(first) ? [{ index, event_id: sent[index]?.event_id, issues }] : [],
       );
       const members = Array.isArray(sent) ? { invalid, invalid_total: invalid.length } : { details: issues };
       return new Problem('invalid_event', say('An event is invalid'), members);

@@ -1,4 +1,9 @@
-import type { Exchange, Recording, SentEvent } from '../../../src/vendor/conformance/exchange.ts';
+import {
+  type Exchange,
+  type Recording,
+  type SentEvent,
+  SentEvents,
+} from '../../../src/vendor/conformance/exchange.ts';
 
 /**
  * Recordings as a test writes them down: requests separated by `;`, each with its second, its events, and behind `|` its answer.
@@ -20,6 +25,9 @@ type Marks = Readonly<Record<string, string>>;
 export function recording(text: string, ...more: readonly string[]): Recording {
   const lines = [text, ...more].flatMap((one) => one.split(';')).filter((line) => line.trim() !== '');
   const exchanges = lines.map((line, i) => exchangeOf(line, i + 1)).sort((a, b) => a.at - b.at);
+  const known = new SentEvents();
+  for (const exchange of exchanges)
+    exchange.events = exchange.events.map((one) => ({ ...one, first: known.firstKeyOf(one.key, one.first) }));
   return { exchanges, endedAt: exchanges.at(-1)?.at ?? 0 };
 }
 
@@ -59,7 +67,8 @@ function sentEvent(name: string, { content, source = 'cam', ahead, odd }: Marks,
     source,
     eotMs: atMs - 200 + Number(ahead ?? 0) * 1000,
     content: `${own}+${revision} ${says} ${content}`,
-    core: `${says}+${revision} ${content}`,
+    // What it says, until the first key is known.
+    first: `${says}+${revision} ${content}`,
     odd: odd === undefined ? [] : [odd],
   };
 }
