@@ -5,15 +5,11 @@ import { DICTIONARY, dictionaryEntries } from '../../session/export/columns.ts';
 import { BINARY_FORMATS, FORMATS } from '../../session/export/eventWriter.ts';
 import { exportMany } from '../../session/export/exportMany.ts';
 import { type ExportOptions, withExportedDatabase, writeSession } from '../../session/export/writeSession.ts';
-import { withDatabase } from '../../store/db/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
-import { sessionId, summarizeSession } from '../../store/read/sessions.ts';
+import { sessionId } from '../../store/read/sessions.ts';
 import { ofType, output } from '../options/optionParsers.ts';
 import { parseDay, parseTime, TIMES_HELP } from '../options/times.ts';
 import { type JsonOption, printJson, printTable, progress, say, stdoutSink } from '../terminal/output.ts';
-
-/** The most courts or types that a message lists. */
-const NAMES_LISTED = 10;
 
 interface CommandOptions extends ExportOptions, JsonOption {
   readonly since?: bigint;
@@ -92,19 +88,9 @@ async function exportSession(name: string, { output, ...options }: CommandOption
     return writeSession(db, one, options, damage, { file: output, open }, progress);
   });
   damage.assertNone();
-  if (events !== 0) return;
   // A court is easily misspelt, and a time given in the wrong time zone.
-  const session = await withDatabase(options, (db) => summarizeSession(db, name, damage));
-  const { by_court, by_type, first_eot, last_eot } = session;
-  say(
-    `No event matched. Session ${JSON.stringify(name)} has the courts ${listed(by_court)}, the types ${listed(by_type)}, and events from ${first_eot} to ${last_eot}.`,
-  );
-}
-
-function listed(counts: Readonly<Record<string, number>>): string {
-  const names = Object.keys(counts);
-  const rest = names.length - NAMES_LISTED;
-  return `${names.slice(0, NAMES_LISTED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+  if (events === 0)
+    say('No event matched. "courtd session show" lists the courts, types and times of a session.');
 }
 
 /** `courtd export --describe`: the data dictionary. Needs no database. */

@@ -50,7 +50,14 @@ export async function exportMany(options: ManyOptions, teller: ExportTeller): Pr
     events += await writeSession(db, { session, name }, options, damage, { file, open }, teller);
     sessions++;
   };
-  for (const name of await namesOf(options, damage)) {
+  const names = await withExportedDatabase(options, (db) =>
+    [...listSessions(db)].flatMap((lines) => lines.map(({ session_id }) => session_id)),
+  );
+  for (const name of names) {
+    if (typeof name !== 'string') {
+      damage.other('A session has lost its name, and is not written.');
+      continue;
+    }
     try {
       await withExportedDatabase(options, (db) => exportOne(db, name));
     } catch (error) {
@@ -68,16 +75,6 @@ export async function exportMany(options: ManyOptions, teller: ExportTeller): Pr
       : `${wrote} The next export continues with --since ${next}.`,
   );
   damage.assertNone();
-}
-
-/** @returns every session_id. @param damage takes those that cannot be read any more. */
-function namesOf(options: ManyOptions, damage: Damage): Promise<string[]> {
-  return withExportedDatabase(options, (db) => {
-    const names = [...listSessions(db)].flatMap((lines) => lines.map(({ session_id }) => session_id));
-    if (names.some((name) => typeof name !== 'string'))
-      damage.other('A session has lost its name, and is not written.');
-    return names.filter((name) => typeof name === 'string');
-  });
 }
 
 /**

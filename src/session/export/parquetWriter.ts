@@ -28,19 +28,14 @@ const TIME = {
   type: 'INT64',
   logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'NANOS' },
 } as const;
-
-interface Typed {
-  readonly type: typeof TEXT | typeof DOUBLE | typeof BOOLEAN | typeof INTEGER | typeof TIME;
-  /** null: the column may be without a value. */
-  readonly valueOf: (event: ReadEvent, payload: PayloadColumns) => Value;
-  readonly isOptional?: true;
-}
-
 const OF_KIND = { number: DOUBLE, boolean: BOOLEAN, string: TEXT };
 
+type Type = typeof TEXT | typeof DOUBLE | typeof BOOLEAN | typeof INTEGER | typeof TIME;
+/** A column without a value has null. */
+type Typed = readonly [Type, (event: ReadEvent, payload: PayloadColumns) => Value, 'optional'?];
+
 function ofPayload(name: PayloadField): Typed {
-  const type = OF_KIND[PAYLOAD[name].kind];
-  return { type, valueOf: (_, payload) => payload[name] ?? null, isOptional: true };
+  return [OF_KIND[PAYLOAD[name].kind], (_, payload) => payload[name] ?? null, 'optional'];
 }
 
 const TYPED: Readonly<Record<ColumnName, Typed>> = {
@@ -48,26 +43,26 @@ const TYPED: Readonly<Record<ColumnName, Typed>> = {
     PayloadField,
     Typed
   >),
-  session_id: { type: TEXT, valueOf: ({ sessionId }) => sessionId },
-  event_id: { type: TEXT, valueOf: ({ eventId }) => eventId },
-  revision: { type: INTEGER, valueOf: ({ revision }) => BigInt(revision) },
-  current: { type: BOOLEAN, valueOf: ({ current }) => current },
-  eot: { type: TIME, valueOf: ({ eot, eotMs }) => eotToNs(eot) ?? BigInt(eotMs) * NS_PER_MS },
-  type: { type: TEXT, valueOf: ({ type }) => type },
-  court_id: { type: TEXT, valueOf: ({ courtId }) => courtId },
-  venue_id: { type: TEXT, valueOf: ({ venueId }) => venueId },
-  confidence: { type: DOUBLE, valueOf: ({ confidence }) => confidence },
-  source: { type: TEXT, valueOf: ({ source }) => source },
-  schema_version: { type: TEXT, valueOf: ({ schemaVersion }) => schemaVersion },
-  received_at: { type: TIME, valueOf: ({ receivedMs }) => BigInt(receivedMs) * NS_PER_MS },
-  payload: { type: TEXT, valueOf: ({ payload }) => payload },
-  extra: { type: TEXT, valueOf: ({ extra }) => extra, isOptional: true },
-  erased: { type: BOOLEAN, valueOf: ({ erased }) => erased === true },
-  eot_text: { type: TEXT, valueOf: ({ eot }) => eot },
+  session_id: [TEXT, ({ sessionId }) => sessionId],
+  event_id: [TEXT, ({ eventId }) => eventId],
+  revision: [INTEGER, ({ revision }) => BigInt(revision)],
+  current: [BOOLEAN, ({ current }) => current],
+  eot: [TIME, ({ eot, eotMs }) => eotToNs(eot) ?? BigInt(eotMs) * NS_PER_MS],
+  type: [TEXT, ({ type }) => type],
+  court_id: [TEXT, ({ courtId }) => courtId],
+  venue_id: [TEXT, ({ venueId }) => venueId],
+  confidence: [DOUBLE, ({ confidence }) => confidence],
+  source: [TEXT, ({ source }) => source],
+  schema_version: [TEXT, ({ schemaVersion }) => schemaVersion],
+  received_at: [TIME, ({ receivedMs }) => BigInt(receivedMs) * NS_PER_MS],
+  payload: [TEXT, ({ payload }) => payload],
+  extra: [TEXT, ({ extra }) => extra, 'optional'],
+  erased: [BOOLEAN, ({ erased }) => erased === true],
+  eot_text: [TEXT, ({ eot }) => eot],
 };
 
 const NAMES = DICTIONARY.map(({ name }) => name);
-const VALUES_OF = NAMES.map((name) => TYPED[name].valueOf);
+const VALUES_OF = NAMES.map((name) => TYPED[name][1]);
 
 /** Writes Parquet for analysts: a row an event, a row group at a time. */
 export class ParquetWriter implements EventWriter {
@@ -76,7 +71,7 @@ export class ParquetWriter implements EventWriter {
   /** Written at the end. */
   readonly #metadata = [{ key: 'courtd.columns', value: JSON.stringify(dictionaryEntries()) }];
   readonly #groups: RowGroups;
-  #columns = emptyColumns();
+  #columns: Value[][] = NAMES.map(() => []);
   #events = 0;
   #jsonBytes = 0;
 
@@ -113,7 +108,7 @@ export class ParquetWriter implements EventWriter {
   async #endGroup(): Promise<void> {
     const columnData = NAMES.map((name, i) => ({ name, data: this.#columns[i]!, offsetIndex: false }));
     await this.#groups.write({ columnData, rowGroupSize: this.#events });
-    this.#columns = emptyColumns();
+    this.#columns = NAMES.map(() => []);
     this.#events = 0;
     this.#jsonBytes = 0;
     await this.#flush();
@@ -126,13 +121,9 @@ export class ParquetWriter implements EventWriter {
   }
 }
 
-function emptyColumns(): Value[][] {
-  return NAMES.map(() => []);
-}
-
 type SchemaElement = ConstructorParameters<typeof RowGroups>[0]['schema'][number];
 
 function schemaOf(name: ColumnName): SchemaElement {
-  const { type, isOptional } = TYPED[name];
-  return { name, ...type, repetition_type: isOptional ? 'OPTIONAL' : 'REQUIRED' };
+  const [type, , optional] = TYPED[name];
+  return { name, ...type, repetition_type: optional ? 'OPTIONAL' : 'REQUIRED' };
 }

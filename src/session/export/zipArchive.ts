@@ -98,14 +98,5 @@ export async function writeArchive(entries: readonly ZipEntry[], sink: Sink): Pr
   await sink.write(Buffer.concat([directory, ...end]));
 }
 
-function uint16(value: number): Buffer {
-  const bytes = Buffer.alloc(2);
-  bytes.writeUInt16LE(value);
-  return bytes;
-}
-
-function uint32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
-  return bytes;
-}
+const uint16 = (value: number) => Buffer.from(Uint16Array.of(value).buffer);
+const uint32 = (value: number) => Buffer.from(Uint32Array.of(value).buffer);
