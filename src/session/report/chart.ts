@@ -1,94 +1,74 @@
 import { type Html, number } from '../../base/html.ts';
 import type { Line } from '../../protocol/courtLines.ts';
-import { Drawing, figure, linear, mark, type Range, type SvgAttributes } from './svg.ts';
+import { Drawing, figure, linear, mark, type Range } from './svg.ts';
 
 /** Charts are drawn at the width of a phone, and a wide page puts them side by side: scaled down, their text would be too small. */
-const WIDTH = 328;
+const [WIDTH, HEIGHT] = [328, 190];
+/** Room below the bars, for the axis and what it is called. */
+const BELOW_PX = 36;
 /** Between an axis and its labels. */
 const LABEL_GAP_PX = 9;
-/** Room below the marks, for the axis and what it is called. */
-const BELOW_PX = 36;
-
-interface ChartOptions {
-  readonly height: number;
-  /** The value at the top; at the bottom is 0. */
-  readonly most: number;
-  /** The values at the left and the right. */
-  readonly x: Range;
-  /** Room around the marks, in pixels. */
-  readonly right?: number;
-  readonly top?: number;
-}
-
-/** A chart of bars with two axes; a later bar covers an earlier one. */
-export class Chart {
-  readonly #height: number;
-  /** What the axes enclose. */
-  readonly #area: Readonly<Record<'left' | 'right' | 'top' | 'bottom', number>>;
-  readonly #in: Drawing;
-  readonly #marks: Html[] = [];
-
-  constructor({ height, most, x, right = 20, top = 24 }: ChartOptions) {
-    // Counts of four digits and more need more room.
-    const left = Math.max(36, 12 + 7 * number(most).length);
-    const area = { left, right: WIDTH - right, top, bottom: height - BELOW_PX };
-    this.#height = height;
-    this.#area = area;
-    this.#in = new Drawing(linear(x, [left, area.right]), linear([0, most], [area.bottom, top]));
-  }
-
-  axisX(at: readonly number[], label: string): this {
-    const { left, right, bottom } = this.#area;
-    for (const value of at) {
-      const x = this.#in.x(value);
-      this.#line({ x1: x, y1: bottom, x2: x, y2: bottom + 3 });
-      this.#text(x, bottom + LABEL_GAP_PX, plain(at)(value), BELOW);
-    }
-    return this.#text((left + right) / 2, this.#height - 12, label, BELOW);
-  }
-
-  axisY(at: readonly number[]): this {
-    const look = { dy: '.32em', 'text-anchor': 'end' };
-    for (const value of at)
-      this.#text(this.#area.left - LABEL_GAP_PX, this.#in.y(value), plain(at)(value), look);
-    return this;
-  }
-
-  /** Draws bars and the axis that they stand on. */
-  bars(bars: readonly Line[]): this {
-    const { left, right, bottom } = this.#area;
-    const widthPx = this.#in.x(bars[0]?.x2 ?? 1) - this.#in.x(bars[0]?.x1 ?? 0);
-    const marks = bars.map((bar) => this.#in.rect(bar, {}, [Math.min(0.5, widthPx / 4), 0]));
-    this.#marks.push(mark('g', { fill: 'var(--in)' }, marks));
-    return this.#line({ x1: left, y1: bottom, x2: right, y2: bottom });
-  }
-
-  /** Marks a value with a dashed line and its name above the chart. @param up pixels from the chart to the name's top. */
-  rule(value: number, name: string, up: number): this {
-    const [x, { top, bottom }] = [this.#in.x(value), this.#area];
-    this.#line({ x1: x, y1: top, x2: x, y2: bottom }, { 'stroke-dasharray': '4 3' });
-    return this.#text(x + 3, top - up, name, { ...BELOW, 'text-anchor': 'start' });
-  }
-
-  /** @param name for screen readers. */
-  figure(name: string, caption: Html): Html {
-    return figure({ name, caption, width: WIDTH, height: this.#height, marks: this.#marks });
-  }
-
-  /** In pixels. */
-  #line({ x1, y1, x2, y2 }: Line, look: SvgAttributes = {}): this {
-    this.#marks.push(mark('line', { x1, y1, x2, y2, stroke: 'var(--ink)', ...look }));
-    return this;
-  }
-
-  #text(x: number, y: number, text: string, look: SvgAttributes): this {
-    this.#marks.push(mark('text', { x, y, ...look }, text));
-    return this;
-  }
-}
-
 /** A text is below its place. */
 const BELOW = { dy: '.71em' };
+/** Pixels from the bars up to the name of a rule: on a line each, since two may be close together, or the same. */
+const RULES_UP_PX = [26, 12] as const;
+
+interface BarChart {
+  /** In values. */
+  readonly bars: readonly Line[];
+  /** The values at the left and the right. */
+  readonly x: Range;
+  /** What stands below the axis: at which values a number, and what they are. */
+  readonly ticks: readonly number[];
+  readonly unit: string;
+  /** Values that a dashed line marks, with their names: at most two. */
+  readonly rules?: readonly (readonly [value: number, name: string])[];
+  /** For screen readers. */
+  readonly name: string;
+  readonly caption: Html;
+}
+
+/** @returns a chart of bars that begin at 0. */
+export function barChart({ bars, x, ticks: at, unit, rules = [], name, caption }: BarChart): Html {
+  const most = Math.max(...bars.map(({ y2 }) => y2));
+  // Counts of four digits and more need more room, and so do the names of rules.
+  const left = Math.max(36, 12 + 7 * number(most).length);
+  const [right, top] = rules.length === 0 ? [WIDTH - 20, 24] : [WIDTH - 40, 32];
+  const bottom = HEIGHT - BELOW_PX;
+  const within = new Drawing(linear(x, [left, right]), linear([0, most], [bottom, top]));
+  const line = (place: Line, look = {}) => mark('line', { ...place, stroke: 'var(--ink)', ...look });
+  const text = (x: number, y: number, content: string, look: object) =>
+    mark('text', { x, y, ...look }, content);
+  const down = wholeTicks(most);
+  const widthPx = within.x(bars[0]?.x2 ?? 1) - within.x(bars[0]?.x1 ?? 0);
+  const marks = [
+    ...at.flatMap((value) => {
+      const place = within.x(value);
+      return [
+        line({ x1: place, y1: bottom, x2: place, y2: bottom + 3 }),
+        text(place, bottom + LABEL_GAP_PX, plain(at)(value), BELOW),
+      ];
+    }),
+    text((left + right) / 2, HEIGHT - 12, unit, BELOW),
+    ...down.map((value) =>
+      text(left - LABEL_GAP_PX, within.y(value), plain(down)(value), { dy: '.32em', 'text-anchor': 'end' }),
+    ),
+    mark(
+      'g',
+      { fill: 'var(--in)' },
+      bars.map((bar) => within.rect(bar, {}, [Math.min(0.5, widthPx / 4), 0])),
+    ),
+    line({ x1: left, y1: bottom, x2: right, y2: bottom }),
+    ...rules.flatMap(([value, name], i) => {
+      const place = within.x(value);
+      return [
+        line({ x1: place, y1: top, x2: place, y2: bottom }, { 'stroke-dasharray': '4 3' }),
+        text(place + 3, top - RULES_UP_PX[i]!, name, { ...BELOW, 'text-anchor': 'start' }),
+      ];
+    }),
+  ];
+  return figure({ name, caption, width: WIDTH, height: HEIGHT, marks });
+}
 
 /** @returns how tick values are written: with as many digits as their step has. */
 function plain(at: readonly number[]): (value: number) => string {

@@ -81,9 +81,8 @@ footer { margin-top: 2.5rem; color: var(--quiet); font-size: .8125rem; }
   body { padding: 0; max-width: none; font-size: 10pt; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   h2, h3, .legend { break-after: avoid; }
-  figure, tr, .tiles, .facts div { break-inside: avoid; }
-  section[id^="player-"], #method { break-before: page; margin: 0; padding: 0; border: 0; }
-  .strokes { margin: 0; }
+  figure, tr, .tiles, .pair, #method { break-inside: avoid; }
+  .tiles b { font-size: 1.25rem; }
   .maps svg, .strokes svg { width: auto; max-width: 100%; max-height: 62mm; }
   .strokes svg { max-height: 38mm; }
   .pair { grid-template-columns: repeat(2, minmax(0, 1fr)); }
