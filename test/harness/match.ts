@@ -1,4 +1,4 @@
-import { eventText, Venue } from '../../src/vendor/simulate/venue.ts';
+import { Venue } from '../../src/vendor/simulate/venue.ts';
 
 /** When a match begins: a constant, so that a seed always makes the same text. */
 const BEGIN_MS = Date.UTC(2026, 2, 14, 15, 0, 0);
@@ -11,10 +11,9 @@ export function matchLines(count: number, seed = 1): string {
   const lines: string[] = [];
   let positions = 0;
   for (let matchS = 0; lines.length < count; matchS += 1) {
-    for (const sending of venue.until(matchS)) {
-      const { type, atS } = sending.detection;
-      if (type === 'PLAYER_POSITION' && positions++ % WRITTEN_POSITIONS > 0) continue;
-      lines.push(`${eventText(sending, BEGIN_MS + atS * 1000, 0)}\n`);
+    for (const { detection, text } of venue.until(matchS, BEGIN_MS)) {
+      if (detection.type === 'PLAYER_POSITION' && positions++ % WRITTEN_POSITIONS > 0) continue;
+      lines.push(`${text}\n`);
     }
   }
   return lines.slice(0, count).join('');

@@ -56,10 +56,11 @@ function parseLength(text: string): number {
 async function simulate({ token, clean = false, ...options }: SimulateOptions): Promise<void> {
   if (token === undefined) throw new UsageError('There is no token. Set the variable COURTD_TOKEN.');
   const ended = abortOnSignal(options.for && options.for * 1000);
-  const { counts, session } = await runVenue({ ...options, token, clean }, ended, (source, problem) =>
-    say(`courtd: ${source}: ${problem}`),
+  const { requests, accepted, duplicates, refused, overflowed, waiting, session } = await runVenue(
+    { ...options, token, clean },
+    ended,
+    (source, problem) => say(`courtd: ${source}: ${problem}`),
   );
-  const { requests, accepted, duplicates, refused, overflowed, waiting } = counts;
   const lost = overflowed > 0 ? `, ${overflowed} lost because a buffer was full` : '';
   printText(
     `${counted(requests, 'request')}: ${counted(accepted, 'event')} stored, ${counted(duplicates, 'duplicate')}, ` +

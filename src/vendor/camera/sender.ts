@@ -18,6 +18,8 @@ interface SenderOptions {
   readonly repeats?: () => boolean;
   /** How often to say so while there is nothing to send, in milliseconds; infinite: never. */
   readonly aliveEveryMs?: number;
+  /** Shared with other senders. */
+  readonly counts?: SenderCounts;
   /** Called with a fault, once until it changes or something is stored. */
   readonly onProblem?: (problem: string) => void;
 }
@@ -32,12 +34,16 @@ export interface SenderCounts {
   overflowed: number;
 }
 
+export function noCounts(): SenderCounts {
+  return { requests: 0, accepted: 0, duplicates: 0, refused: 0, overflowed: 0 };
+}
+
 /**
  * Sends a camera's events as the vendor's guide says: each stays in memory until it is stored or refused for good. While there are
  * none, an empty array each minute says that the camera is there.
  */
 export class Sender {
-  readonly counts: SenderCounts = { requests: 0, accepted: 0, duplicates: 0, refused: 0, overflowed: 0 };
+  readonly counts: SenderCounts;
   readonly #connection: BoxConnection;
   readonly #options: SenderOptions;
   /** As JSON texts, so that an event is the same bytes whenever it is sent. */
@@ -51,6 +57,7 @@ export class Sender {
   constructor(connection: BoxConnection, options: SenderOptions) {
     this.#connection = connection;
     this.#options = options;
+    this.counts = options.counts ?? noCounts();
   }
 
   /** How many events are neither known to be stored nor refused for good. */

@@ -226,11 +226,6 @@ function feet(value: number): number {
 
 /** @returns a UUID of version 4 (RFC 9562, 5.4). */
 function uuid(random: Random): string {
-  const hex = Array.from({ length: 4 }, () =>
-    Math.floor(random.next() * 2 ** 32)
-      .toString(16)
-      .padStart(8, '0'),
-  ).join('');
-  const variant = '89ab'[Number.parseInt(hex[16]!, 16) % 4];
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
+  const digit = () => random.integer(0, 15).toString(16);
+  return 'xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx'.replaceAll('x', digit);
 }

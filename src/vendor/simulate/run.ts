@@ -1,8 +1,8 @@
 import { pause } from '../../base/pause.ts';
 import { BoxConnection } from '../camera/boxConnection.ts';
-import { Sender, type SenderCounts } from '../camera/sender.ts';
+import { noCounts, Sender, type SenderCounts } from '../camera/sender.ts';
 import { Random } from './random.ts';
-import { eventText, type SimulatedCamera, Venue } from './venue.ts';
+import { type SimulatedCamera, Venue } from './venue.ts';
 
 const TICK_MS = 100;
 /** If this process was stopped for longer, the match skips the rest, so that answers are read in time. */
@@ -21,35 +21,38 @@ export interface RunOptions {
   readonly clean: boolean;
 }
 
-/** Of all cameras together. */
-export interface RunCounts extends SenderCounts {
-  /** Events that are neither known to be stored nor rejected for good. */
-  waiting: number;
-}
-
 /**
  * Has the cameras of a venue send what they see, until `ended`, and then what they still have.
  * @param ended by `time`, or a signal. @param onProblem is called with what a camera reports, which quotes no token.
- * @returns the counts, and the session of the first court.
+ * @returns the counts of all cameras together, how many events are neither known to be stored nor rejected for good, and the session
+ * of the first court.
  */
 export async function runVenue(
   options: RunOptions,
   ended: AbortSignal,
   onProblem: (source: string, problem: string) => void,
-): Promise<{ readonly counts: RunCounts; readonly session: string }> {
+): Promise<SenderCounts & { readonly waiting: number; readonly session: string }> {
   const run = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
   const venue = new Venue({ ...options, run });
   const random = new Random(options.seed);
-  const senders = new Map(
-    venue.cameras.map((camera) => [camera, makeSender(camera, options, random, onProblem)]),
-  );
+  const counts = noCounts();
+  const senderOf = ({ source, fault }: SimulatedCamera) =>
+    new Sender(new BoxConnection(options.url, options.token), {
+      counts,
+      random: Math.random,
+      ...(fault === 'falls silent' && { aliveEveryMs: Number.POSITIVE_INFINITY }),
+      repeats: () => random.chance(REPEATED_SHARE),
+      // A server that is not courtd may quote the token that it was sent.
+      onProblem: (problem) => onProblem(source, problem.replaceAll(options.token, '(token removed)')),
+    });
+  const senders = new Map(venue.cameras.map((camera) => [camera, senderOf(camera)]));
   const running = Promise.all([...senders.values()].map((sender) => sender.run()));
   await play(venue, ended, (camera, text) => senders.get(camera)!.offer(text));
-  const isDrained = ended.reason === 'time' && totalOf([...senders.values()]).accepted > 0;
-  const drainMs = DRAIN_MS[isDrained ? 'long' : 'short'];
-  for (const sender of senders.values()) sender.end(drainMs);
+  const isDrained = ended.reason === 'time' && counts.accepted > 0;
+  for (const sender of senders.values()) sender.end(DRAIN_MS[isDrained ? 'long' : 'short']);
   await running;
-  return { counts: totalOf([...senders.values()]), session: venue.sessionOf(0) };
+  const waiting = [...senders.values()].reduce((sum, sender) => sum + sender.waiting, 0);
+  return { ...counts, waiting, session: venue.sessionOf(0) };
 }
 
 async function play(
@@ -62,36 +65,7 @@ async function play(
     const now = performance.now();
     matchS += Math.min((now - last) / 1000, STEP_MAX_S);
     last = now;
-    for (const sending of venue.until(matchS)) {
-      const agoS = matchS - sending.detection.atS;
-      const text = eventText(sending, Date.now() - agoS * 1000, matchS);
-      if (text !== undefined) send(sending.camera, text);
-    }
+    for (const { camera, text } of venue.until(matchS, Date.now() - matchS * 1000)) send(camera, text);
     await pause(TICK_MS, end);
   }
-}
-
-function makeSender(
-  { source, fault }: SimulatedCamera,
-  { url, token }: RunOptions,
-  random: Random,
-  onProblem: (source: string, problem: string) => void,
-): Sender {
-  return new Sender(new BoxConnection(url, token), {
-    random: Math.random,
-    ...(fault === 'falls silent' && { aliveEveryMs: Number.POSITIVE_INFINITY }),
-    repeats: () => random.chance(REPEATED_SHARE),
-    onProblem: (problem) =>
-      // A server that is not courtd may quote the token that it was sent.
-      onProblem(source, problem.replaceAll(token, '(token removed)')),
-  });
-}
-
-function totalOf(senders: readonly Sender[]): RunCounts {
-  const total = { requests: 0, accepted: 0, duplicates: 0, refused: 0, overflowed: 0, waiting: 0 };
-  for (const { counts, waiting } of senders) {
-    for (const name of Object.keys(counts) as (keyof SenderCounts)[]) total[name] += counts[name];
-    total.waiting += waiting;
-  }
-  return total;
 }

@@ -30,7 +30,8 @@ interface VenueOptions {
 interface Sending {
   readonly camera: SimulatedCamera;
   readonly detection: Detection;
-  readonly sessionId: string;
+  /** The event as JSON. */
+  readonly text: string;
 }
 
 /** The courts of a venue, with the cameras of each, and what these see. */
@@ -53,16 +54,21 @@ export class Venue {
     );
   }
 
-  /** @returns the events of all matches up to that second, in the order of sending. */
-  until(matchS: number): Sending[] {
+  /**
+   * @param beganMs when the matches began, by a correct clock.
+   * @returns the events of all matches up to that second, in the order of sending.
+   */
+  until(matchS: number, beganMs: number): Sending[] {
     const all = this.#courts.flatMap((court, i) =>
-      court.until(matchS).map((detection) => ({
-        camera: this.cameras[i * VIEWS.length + VIEWS.indexOf(detection.view)]!,
-        detection,
-        sessionId: this.sessionOf(i),
-      })),
+      court.until(matchS).map((detection) => {
+        const camera = this.cameras[i * VIEWS.length + VIEWS.indexOf(detection.view)]!;
+        const behindS = camera.fault === 'wrong clock' ? CLOCK_BEHIND_S : 0;
+        const eotMs = beganMs + (detection.atS - behindS) * 1000;
+        return { camera, detection, text: eventText(camera, detection, this.sessionOf(i), eotMs) };
+      }),
     );
-    return all.sort((a, b) => a.detection.readyS - b.detection.readyS);
+    const isSilent = ({ camera }: Sending) => camera.fault === 'falls silent' && matchS > SILENT_AFTER_S;
+    return all.filter((one) => !isSilent(one)).sort((a, b) => a.detection.readyS - b.detection.readyS);
   }
 
   sessionOf(court: number): string {
@@ -78,30 +84,23 @@ export class Venue {
   }
 }
 
-/**
- * @param eotMs when it happened, by a correct clock.
- * @param elapsedS since the cameras began to send.
- * @returns the event as JSON text; undefined if this camera no longer sends.
- */
-export function eventText(
-  { camera, detection, sessionId }: Sending,
+function eventText(
+  { courtId, source }: SimulatedCamera,
+  { eventId, type, confidence, revision, payload }: Detection,
+  sessionId: string,
   eotMs: number,
-  elapsedS: number,
-): string | undefined {
-  const { fault, courtId, source } = camera;
-  if (fault === 'falls silent' && elapsedS > SILENT_AFTER_S) return undefined;
-  const clockMs = fault === 'wrong clock' ? eotMs - CLOCK_BEHIND_S * 1000 : eotMs;
+): string {
   return JSON.stringify({
-    event_id: detection.eventId,
+    event_id: eventId,
     session_id: sessionId,
     venue_id: 'venue-1',
     court_id: courtId,
-    eot: new Date(clockMs).toISOString(),
-    type: detection.type,
-    confidence: detection.confidence,
+    eot: new Date(eotMs).toISOString(),
+    type,
+    confidence,
     source,
     schema_version: '1.0',
-    revision: detection.revision,
-    payload: detection.payload,
+    revision,
+    payload,
   });
 }
