@@ -114,7 +114,7 @@ const CEILINGS = [
   { part: 'vendor', ceiling: 1_628, final: 1_400 },
   { part: 'test', ceiling: 31_489, final: 26_000 },
   { part: 'scripts', ceiling: 2_644, final: 3_000 },
-  { part: 'words', ceiling: 21_493, final: 25_000 },
+  { part: 'words', ceiling: 21_489, final: 25_000 },
 ];
 
 /** @returns the paths of the files below a folder of the project whose name matches, without what npm installs. */

@@ -59,15 +59,15 @@ export async function runChecks(box: Box): Promise<CheckResult[]> {
   return results;
 }
 
-/** @returns a failure as a finding. */
-export async function attempt(look: () => Finding | Promise<Finding>): Promise<Finding> {
+/** @param full of the check that is to be run again. @returns a failure as a finding. */
+export async function attempt(look: () => Finding | Promise<Finding>, full = ''): Promise<Finding> {
   try {
     return await look();
   } catch (error) {
     const { message, code = '' } = error as NodeJS.ErrnoException;
     if (!(error instanceof OperatorError) && code === '') throw error;
     const isClosed = ['EACCES', 'EPERM'].includes(code);
-    return fail(message, isClosed ? 'Use sudo.' : 'Solve that, and run "courtd check" again.');
+    return fail(message, isClosed ? 'Use sudo.' : `Solve that, and run "courtd check${full}" again.`);
   }
 }
 

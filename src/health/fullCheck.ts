@@ -49,7 +49,7 @@ export async function checkDatabase(data: DataDirectory, progress: Progress): Pr
     });
   yieldToIngest();
   try {
-    return { name: 'database', ...(await attempt(look)) };
+    return { name: 'database', ...(await attempt(look, ' --full')) };
   } finally {
     progress.clear();
   }

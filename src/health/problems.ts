@@ -89,7 +89,7 @@ export const BOX_PROBLEMS = {
       last === undefined ? '' : (REJECTED[last.code] ?? ''),
       events === 0
         ? 'Run "courtd rejections" to see each request.'
-        : `Run "sudo courtd rejections export --source ${shellWord(sender)} -o rejected.ndjson", correct the file and run "sudo courtd import rejected.ndjson"; or delete the events with "sudo courtd rejections drop --all".`,
+        : `Run "sudo courtd rejections export --source ${shellWord(sender)} -o rejected.ndjson", correct the file and run "sudo courtd import rejected.ndjson". To delete them instead, run "sudo courtd rejections drop ID" for each ID that "courtd rejections" lists.`,
     ]
       .join(' ')
       .trim(),
@@ -206,7 +206,7 @@ export function problem<Code extends BoxProblemCode>(
 }
 
 const VENDOR =
-  'Tell the vendor of the camera what is wrong: until it is corrected, these events are rejected.';
+  'Tell the vendor of the camera what is wrong. These events are rejected until the vendor corrects it.';
 const ADDRESS = 'Correct the address that this camera was given: its path is /v1/events.';
 
 /** What to do about a rejected request, by its code. A code that is not here passes without help, and is no problem. */

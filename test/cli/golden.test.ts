@@ -21,7 +21,7 @@ for (const name of fs.readdirSync(GOLDEN)) {
     let all = '';
     for (const block of blocksOf(fs.readFileSync(file, 'utf8'))) {
       const found = await transcript.replay(block);
-      if (!process.env.UPDATE_GOLDEN) t.equal(found, block.text, block.title);
+      if (!process.env.UPDATE_GOLDEN) t.equal(found, block.text, `${block.title} (UPDATE_GOLDEN=1)`);
       all += found;
     }
     if (process.env.UPDATE_GOLDEN) fs.writeFileSync(file, all);

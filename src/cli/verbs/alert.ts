@@ -41,7 +41,7 @@ async function alert({ runDir, test }: AlertOptions): Promise<void> {
   const { env } = process;
   if (runDir === undefined) {
     throw new UsageError(
-      'The directory of status.json is not set. Set COURTD_RUN_DIR or --run-dir, for the daemon too.',
+      'The directory of status.json is not set. Add "--run-dir /run/courtd", or set COURTD_RUN_DIR.',
     );
   }
   const watch = new Alert({

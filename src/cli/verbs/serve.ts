@@ -10,6 +10,7 @@ import {
   RATE_PER_S,
   REFUSED_BYTES,
 } from '../../base/limits.ts';
+import { bytesFor } from '../../base/units.ts';
 import { LOG_LEVELS } from '../../host/logLevels.ts';
 import {
   integer,
@@ -30,8 +31,8 @@ Each option has a variable: --body-limit is COURTD_BODY_LIMIT.
 export function define(command: Command): void {
   const number = (flags: string, description: string, usual: number, most: number) =>
     option(flags, description).default(usual).argParser(integer(0, most));
-  const size = (flags: string, description: string, usual: number, shown: string, parse = parseSize) =>
-    option(flags, description).default(usual, shown).argParser(parse);
+  const size = (flags: string, description: string, usual: number, parse = parseSize) =>
+    option(flags, description).default(usual, bytesFor(usual).replace('.0 ', '')).argParser(parse);
   const body = sizeBetween(BODY_LIMIT_BYTES.least, BODY_LIMIT_BYTES.most);
   command
     .addOption(option('--host <address>', 'the address to listen on').default('0.0.0.0').argParser(notEmpty))
@@ -39,14 +40,14 @@ export function define(command: Command): void {
     .addOption(option('--venue <id>', 'accept only events of this venue_id').argParser(parseName))
     .addOption(number('--rate-limit <n>', 'requests/s of one address', RATE_PER_S, RATE_LIMIT_MAX_PER_S))
     .addOption(number('--connections-per-address <n>', '0 is no limit', CONNECTIONS_PER_ADDRESS, CONNECTIONS))
-    .addOption(size('--body-limit <size>', 'the largest body', BODY_BYTES, '8MiB', body))
-    .addOption(size('--min-free <size>', 'free space to warn below', MIN_FREE_BYTES, '1GiB'))
+    .addOption(size('--body-limit <size>', 'the largest body', BODY_BYTES, body))
+    .addOption(size('--min-free <size>', 'free space to warn below', MIN_FREE_BYTES))
     .addOption(keep('--keep <age>', 'age at which events are deleted'))
     .addOption(keep('--keep-positions <age>', 'the same for PLAYER_POSITION'))
     .addOption(
       option('--quiet <from-to>', 'hours in which silent cameras are no problem').argParser(parseQuietHours),
     )
-    .addOption(size('--refused-bytes <size>', 'space for rejected bodies', REFUSED_BYTES, '256MiB'))
+    .addOption(size('--refused-bytes <size>', 'space for rejected bodies', REFUSED_BYTES))
     .addOption(
       option('--log-level <level>', 'debug, info, warn or error').choices(LOG_LEVELS).default('info'),
     )
@@ -56,8 +57,7 @@ export function define(command: Command): void {
     .addHelpText('after', HELP)
     .action(async ({ tlsCert, tlsKey }, command) => {
       if ((tlsCert === undefined) !== (tlsKey === undefined)) {
-        const message =
-          '--tls-cert and --tls-key (COURTD_TLS_CERT, COURTD_TLS_KEY) go together: give both or neither.';
+        const message = '--tls-cert and --tls-key (COURTD_TLS_CERT, COURTD_TLS_KEY) go together: give both.';
         command.error(`error: ${message}`, { exitCode: 2 });
       }
       // Loading the server takes most of a start, and an unhandled SIGHUP would end the process. serve() handles it later.

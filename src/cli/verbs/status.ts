@@ -9,7 +9,7 @@ import type { Status } from '../../health/status.ts';
 import type { DataOption } from '../../store/db/withDatabase.ts';
 import { json } from '../options/optionParsers.ts';
 import { drawStatus } from '../status/screen.ts';
-import { clearScreen, type JsonOption, printJson, printText, say } from '../terminal/output.ts';
+import { clearScreen, hints, type JsonOption, printJson, printText, say } from '../terminal/output.ts';
 import { canvasOf } from '../terminal/style.ts';
 
 const HELP = `
@@ -79,7 +79,7 @@ const BRIEF: Record<Status['state'], readonly [word: string, exit: number]> = {
 function printBriefly(state: Status['state'], text: string): void {
   const [word, exit] = BRIEF[state];
   // What follows a "|" are figures for Nagios.
-  printText(`${word} - ${visible(text).replaceAll('|', '/')}\n`);
+  printText(`${word} - ${visible(hints.complete(text)).replaceAll('|', '/')}\n`);
   process.exitCode = exit;
 }
 
