@@ -3,7 +3,7 @@ import { membersOf } from '../base/json.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import type { Erased, ErasureRequest } from '../store/keep/erase.ts';
 import type { PruneSelection } from '../store/keep/expiredEvents.ts';
-import type { Pruned } from '../store/keep/prune.ts';
+import type { Pruned } from '../store/keep/pruneEvents.ts';
 import type { StepProgress } from '../store/keep/steps.ts';
 import type { RefusedSelection } from '../store/refused/refusedFile.ts';
 import { answerJson, type ControlRoute } from './controlServer.ts';

@@ -1,10 +1,10 @@
 import { DAY_MS } from '../base/units.ts';
 import type { Validity } from '../host/tlsCertificate.ts';
 import type { RateReport } from '../telemetry/telemetry.ts';
+import type { CopyStatus, DaemonStatus, ShipView } from './boxStatus.ts';
 import type { StatusProblem } from './finding.ts';
 import { isSoon, problem } from './problems.ts';
 import { type SourceFindings, sourceProblems } from './sourceProblems.ts';
-import type { CopyStatus, DaemonStatus, ShipView } from './status.ts';
 import type { StoreFacts } from './storeFacts.ts';
 import { THRESHOLDS } from './thresholds.ts';
 

@@ -3,9 +3,9 @@ import { RESERVE_BYTES } from '../base/limits.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import { failureKind } from '../store/db/sqliteErrors.ts';
 import { withDatabase } from '../store/db/withDatabase.ts';
+import type { ShipStatus, Status } from './boxStatus.ts';
 import { type BoxFacts, findProblems } from './findProblems.ts';
 import { problem } from './problems.ts';
-import type { ShipStatus, Status } from './status.ts';
 import { readStoreFacts } from './storeFacts.ts';
 
 /** @param nowMs by the box's clock. */

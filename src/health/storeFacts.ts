@@ -8,12 +8,12 @@ import { newDatabaseAgeMs } from '../store/db/newDatabase.ts';
 import { previousDatabases } from '../store/db/previousDatabases.ts';
 import { failureKind } from '../store/db/sqliteErrors.ts';
 import { lastBackupMs } from '../store/keep/lastBackup.ts';
-import { freeBytesIn } from '../store/keep/prune.ts';
+import { freeBytesIn } from '../store/keep/pruneEvents.ts';
 import { summarizeStore } from '../store/read/storeSummary.ts';
 import { listTokens, tokenState } from '../store/tokens/tokens.ts';
 import { unfinishedErasureMs } from '../store/write/ledger.ts';
+import type { Status } from './boxStatus.ts';
 import type { Room } from './problems.ts';
-import type { Status } from './status.ts';
 
 /** What the data directory and its database show. */
 export interface StoreFacts extends Pick<Status, 'store' | 'tokens'> {

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { BATCH_EVENTS, BODY_VALUES, EVENT_DEPTH_LEVELS } from '../base/limits.ts';
+import type { CourtEvent } from './courtEvent.ts';
 import { eotToNs } from './eot.ts';
 import { type Fault, Problem, type ProblemCode } from './errors.ts';
-import type { CourtEvent } from './event.ts';
 import type { WireEvent } from './eventSchema.ts';
 import { JsonError } from './jsonLexer.ts';
 import { JsonReader } from './jsonReader.ts';

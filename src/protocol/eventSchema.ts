@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { NAME_CODE_POINTS, REVISION_MAX } from '../base/limits.ts';
-import { NAME_PATTERN } from './event.ts';
+import { NAME_PATTERN } from './courtEvent.ts';
 import {
   EVENT_TYPES,
   type EventType,
@@ -15,7 +15,7 @@ import type { OddFields } from './payload.ts';
  * An event on the wire (spec 2.1 and 2.2; src/http/README.md, "The event"). The `description` of each field is the rule that a
  * camera vendor is shown when it is broken. The format of `eot` is checked by `eotToNs`, since no schema can express it.
  *
- * Separate from event.ts because TypeBox takes 20 MB of memory, which a command that validates nothing should not need.
+ * Separate from courtEvent.ts because TypeBox takes 20 MB of memory, which a command that validates nothing should not need.
  */
 
 const Name = Type.String({

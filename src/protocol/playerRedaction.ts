@@ -1,4 +1,4 @@
-import type { CourtEvent } from './event.ts';
+import type { CourtEvent } from './courtEvent.ts';
 import { MEMBERS, PAYLOAD_FIELDS, TYPES } from './eventTypes.ts';
 import { payloadCells } from './payload.ts';
 

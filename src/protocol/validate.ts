@@ -1,9 +1,9 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import { LISTED_EVENTS, LISTED_FAULTS, NAME_CODE_POINTS, QUOTED_CHARS } from '../base/limits.ts';
 import { counted } from '../base/units.ts';
+import { isName, NAME_PATTERN } from './courtEvent.ts';
 import { eotFault, eotToNs } from './eot.ts';
 import { type Fault, type InvalidEvent, type LogFields, Problem, type ProblemCode } from './errors.ts';
-import { isName, NAME_PATTERN } from './event.ts';
 import { EventSchema, type WireEvent } from './eventSchema.ts';
 import { NONE_ODD } from './payload.ts';
 import type { SentEvent } from './sentEvent.ts';

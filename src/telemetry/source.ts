@@ -1,6 +1,6 @@
 import { SOURCE_FAULT_MS } from '../base/limits.ts';
 import { DAY_MS, isoTime } from '../base/units.ts';
-import type { CourtEvent } from '../protocol/event.ts';
+import type { CourtEvent } from '../protocol/courtEvent.ts';
 import type { StoredSource } from '../store/storedSources.ts';
 import type { Client } from './client.ts';
 import { Lateness } from './lateness.ts';

@@ -1,7 +1,7 @@
 import { SOURCES_KNOWN } from '../base/limits.ts';
 import { DAY_MS } from '../base/units.ts';
 import { byName } from '../base/visibleText.ts';
-import type { CourtEvent } from '../protocol/event.ts';
+import type { CourtEvent } from '../protocol/courtEvent.ts';
 import type { SourceChanges, StoredSources } from '../store/storedSources.ts';
 import type { Copies } from '../store/write/appender.ts';
 import { Client } from './client.ts';

@@ -1,4 +1,4 @@
-import type { CourtEvent } from '../protocol/event.ts';
+import type { CourtEvent } from '../protocol/courtEvent.ts';
 import type { RefusedRequest } from '../store/refused/refusedFile.ts';
 import type { SourceChanges, StoredSources } from '../store/storedSources.ts';
 import type { Counts } from '../store/write/appender.ts';

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { Alert, type AlertMessage, type AlertSettings } from '../../src/health/alert.ts';
+import { Alert, type AlertMessage, type AlertSettings } from '../../src/health/alertMessage.ts';
 import type { StatusProblem } from '../../src/health/finding.ts';
 import { BIN, courtd, Daemon, start, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';

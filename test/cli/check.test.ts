@@ -3,7 +3,7 @@ import path from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Ajv } from 'ajv';
 import t, { type Test } from 'tap';
-import type { Status } from '../../src/health/status.ts';
+import type { Status } from '../../src/health/boxStatus.ts';
 import { makePair } from '../harness/certificates.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import type { Status } from '../../src/health/status.ts';
+import type { Status } from '../../src/health/boxStatus.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { serveAgain } from '../harness/servingAgain.ts';

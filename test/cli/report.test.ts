@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import t, { type Test } from 'tap';
-import { reportOf } from '../../src/session/report/report.ts';
+import { reportOf } from '../../src/session/report/reportPage.ts';
 import { Damage } from '../../src/store/read/damage.ts';
 import { sessionId } from '../../src/store/read/sessions.ts';
 import { besideDaemon, courtd } from '../harness/daemon.ts';

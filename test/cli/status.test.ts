@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { SOURCES_KNOWN } from '../../src/base/limits.ts';
 import { cut } from '../../src/cli/terminal/style.ts';
-import type { Status } from '../../src/health/status.ts';
+import type { Status } from '../../src/health/boxStatus.ts';
 import { courtd, Daemon, run } from '../harness/daemon.ts';
 import { damagePages } from '../harness/damage.ts';
 import { ROOT } from '../harness/documents.ts';

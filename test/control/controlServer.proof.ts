@@ -5,7 +5,7 @@ import path from 'node:path';
 import t from 'tap';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { askDaemon } from '../../src/control/controlClient.ts';
-import type { DaemonStatus } from '../../src/health/status.ts';
+import type { DaemonStatus } from '../../src/health/boxStatus.ts';
 import { Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 

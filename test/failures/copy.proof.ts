@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
-import type { CopyStatus } from '../../src/health/status.ts';
+import type { CopyStatus } from '../../src/health/boxStatus.ts';
 import { BIN, cleanEnvironment, courtd, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';

@@ -1,16 +1,16 @@
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
+import type { Arrival, CourtEvent } from '../../src/protocol/courtEvent.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { Problem } from '../../src/protocol/errors.ts';
-import type { Arrival, CourtEvent } from '../../src/protocol/event.ts';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 import { checksumOf, type EotHalves, nsOf, originChecksum } from '../../src/store/db/checksum.ts';
 import { keyHash } from '../../src/store/db/keyHash.ts';
 import { openDatabase } from '../../src/store/db/openDatabase.ts';
 import { sessionCounter } from '../../src/store/db/sessionCounter.ts';
 import type { PruneSelection } from '../../src/store/keep/expiredEvents.ts';
-import { type Pruned, pruneEvents } from '../../src/store/keep/prune.ts';
+import { type Pruned, pruneEvents } from '../../src/store/keep/pruneEvents.ts';
 import type { StepProgress, StepWriter } from '../../src/store/keep/steps.ts';
 import type { StoreEvents } from '../../src/store/store.ts';
 import { Appender, type Counts } from '../../src/store/write/appender.ts';

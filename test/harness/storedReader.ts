@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import Database from 'better-sqlite3';
-import { type CourtEvent, eventToJson } from '../../src/protocol/event.ts';
+import { type CourtEvent, eventToJson } from '../../src/protocol/courtEvent.ts';
 import { keyOf } from './events.ts';
 import type { History } from './history.ts';
 

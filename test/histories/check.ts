@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { DataDirectory } from '../../src/base/dataDirectory.ts';
-import type { Arrival } from '../../src/protocol/event.ts';
+import type { Arrival } from '../../src/protocol/courtEvent.ts';
 import { type Epoch, readEpochs } from '../../src/store/db/epochs.ts';
 import { failureKind } from '../../src/store/db/sqliteErrors.ts';
 import { ArrivalReader } from '../../src/store/read/arrivalReader.ts';

@@ -5,7 +5,7 @@ import { OperatorError } from '../../src/base/operatorError.ts';
 import { pause } from '../../src/base/pause.ts';
 import type { Epoch } from '../../src/store/db/epochs.ts';
 import { CopyFollower, type CopyState, ForeignCopy } from '../../src/store/keep/follow.ts';
-import { restoreDatabase } from '../../src/store/keep/restore.ts';
+import { restoreDatabase } from '../../src/store/keep/restoreDatabase.ts';
 import { listTokens } from '../../src/store/tokens/tokens.ts';
 import { ErasedPlayers, readErasures } from '../../src/store/write/ledger.ts';
 import { readStored } from './check.ts';

@@ -5,7 +5,7 @@ import { readEpochs } from '../../src/store/db/epochs.ts';
 import { openDatabase } from '../../src/store/db/openDatabase.ts';
 import { withDatabase } from '../../src/store/db/withDatabase.ts';
 import { makeBackup } from '../../src/store/keep/makeBackup.ts';
-import { restoreDatabase } from '../../src/store/keep/restore.ts';
+import { restoreDatabase } from '../../src/store/keep/restoreDatabase.ts';
 import { ArrivalLog, TemporarilyUnreadable } from '../../src/store/read/arrivalLog.ts';
 import { listTokens, revokeToken, rotateToken } from '../../src/store/tokens/tokens.ts';
 import type { Random } from '../../src/vendor/simulate/random.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import { type Arrival, type CourtEvent, eventToJson } from '../../src/protocol/courtEvent.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
-import { type Arrival, type CourtEvent, eventToJson } from '../../src/protocol/event.ts';
 import type { Random } from '../../src/vendor/simulate/random.ts';
 import { event as valid } from '../harness/events.ts';
 import type { Sent } from './known.ts';

@@ -1,4 +1,4 @@
-import type { Arrival } from '../../src/protocol/event.ts';
+import type { Arrival } from '../../src/protocol/courtEvent.ts';
 import type { Epoch } from '../../src/store/db/epochs.ts';
 import type { Counts } from '../../src/store/write/appender.ts';
 import { isLeft, type KnownErasure, notErased } from './erasures.ts';

@@ -145,11 +145,11 @@ export const PLANTS: readonly Plant[] = [
     what: 'the WAL of the replaced database stays beside the restored one',
     changes: [
       {
-        file: 'store/keep/restore.ts',
+        file: 'store/keep/restoreDatabase.ts',
         from: "for (const part of [...COMPANIONS, '-shm']) fs.rmSync(target + part, { force: true });",
         to: '',
       },
-      { file: 'store/keep/restore.ts', from: "db.pragma('journal_mode = DELETE');", to: '' },
+      { file: 'store/keep/restoreDatabase.ts', from: "db.pragma('journal_mode = DELETE');", to: '' },
     ],
   },
   {

@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import { Histogram } from '../../src/base/histogram.ts';
-import type { Status } from '../../src/health/status.ts';
-import { type MetricSources, metricsText } from '../../src/metrics/metrics.ts';
+import type { Status } from '../../src/health/boxStatus.ts';
+import { type MetricSources, metricsText } from '../../src/metrics/prometheusText.ts';
 import { Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { ROOT } from '../harness/documents.ts';
 import { event } from '../harness/events.ts';
@@ -115,7 +115,7 @@ t.test('200 cameras have series of their own, and no more', (t) => {
 t.test('each alert rule names metrics that exist, and is tested', async (t) => {
   const rules = fs.readFileSync(path.join(ROOT, 'systemd/courtd.rules.yml'), 'utf8');
   const tests = fs.readFileSync(path.join(ROOT, 'test/metrics/courtd.rules.test.yml'), 'utf8');
-  const code = fs.readFileSync(path.join(ROOT, 'src/metrics/metrics.ts'), 'utf8');
+  const code = fs.readFileSync(path.join(ROOT, 'src/metrics/prometheusText.ts'), 'utf8');
   const alerts = rules.split(/^ {6}- alert: /m).slice(1);
   t.ok(alerts.length > 3, `${alerts.length} alerts`);
   for (const alert of alerts) {

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { sourceProblems } from '../../src/health/sourceProblems.ts';
-import type { CourtEvent } from '../../src/protocol/event.ts';
+import type { CourtEvent } from '../../src/protocol/courtEvent.ts';
 import type { SourceChanges, StoredSource, StoredSources } from '../../src/store/storedSources.ts';
 import { Telemetry } from '../../src/telemetry/telemetry.ts';
 

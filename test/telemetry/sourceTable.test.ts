@@ -1,6 +1,6 @@
 import t from 'tap';
+import type { CourtEvent } from '../../src/protocol/courtEvent.ts';
 import type { LoggedProblem } from '../../src/protocol/errors.ts';
-import type { CourtEvent } from '../../src/protocol/event.ts';
 import type { SourceChanges, StoredSource } from '../../src/store/storedSources.ts';
 import type { Refused } from '../../src/telemetry/refusals.ts';
 import { SourceTable } from '../../src/telemetry/sourceTable.ts';

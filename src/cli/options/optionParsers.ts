@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { boxNameFault } from '../../base/boxName.ts';
 import { NAME_CODE_POINTS } from '../../base/limits.ts';
 import { type QuietHours, quietHoursOf } from '../../base/quietHours.ts';
-import { isName } from '../../protocol/event.ts';
+import { isName } from '../../protocol/courtEvent.ts';
 import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
 
 /** Parsers of options and arguments. Each error says what would be accepted. */

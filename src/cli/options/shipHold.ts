@@ -1,5 +1,5 @@
 import { UsageError } from '../../base/operatorError.ts';
-import type { CopyStatus, ShipView } from '../../health/status.ts';
+import type { CopyStatus, ShipView } from '../../health/boxStatus.ts';
 import type { PruneSelection } from '../../store/keep/expiredEvents.ts';
 import { parseDuration } from './optionParsers.ts';
 

@@ -1,8 +1,8 @@
 import os from 'node:os';
 import { bytesFor, counted, shortAgo, shortSpan, span } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
+import type { Status } from '../../health/boxStatus.ts';
 import { isClockOff } from '../../health/sourceProblems.ts';
-import type { Status } from '../../health/status.ts';
 import { hints } from '../terminal/output.ts';
 import { type Canvas, cut, fit, padded, type Style, styled, wrap } from '../terminal/style.ts';
 

@@ -5,7 +5,7 @@ import { UsageError } from '../../base/operatorError.ts';
 import { pause } from '../../base/pause.ts';
 import { quietHoursOf } from '../../base/quietHours.ts';
 import { abortOnSignal } from '../../base/signals.ts';
-import { Alert } from '../../health/alert.ts';
+import { Alert } from '../../health/alertMessage.ts';
 import { runDir } from '../options/optionParsers.ts';
 import { say } from '../terminal/output.ts';
 

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { isoTime } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
-import { eventToJson } from '../../protocol/event.ts';
+import { eventToJson } from '../../protocol/courtEvent.ts';
 import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
-import { countConflicts, readConflicts, type StoredConflict } from '../../store/read/conflicts.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { sessionId } from '../../store/read/sessions.ts';
+import { countConflicts, readConflicts, type StoredConflict } from '../../store/read/storedConflicts.ts';
 import { json } from '../options/optionParsers.ts';
 import { type JsonOption, say, stdoutSink } from '../terminal/output.ts';
 import { sideBySide } from '../terminal/sideBySide.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../../base/operatorError.ts';
 import { isoTime } from '../../base/units.ts';
-import { eventToJson } from '../../protocol/event.ts';
+import { eventToJson } from '../../protocol/courtEvent.ts';
 import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { findRevisions } from '../../store/read/eventRevisions.ts';

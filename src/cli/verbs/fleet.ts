@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { shortAgo, shortSpan } from '../../base/units.ts';
 import { type BoxRow, readBoxes } from '../../fleet/headquarters/boxes.ts';
-import { type FleetOptions, withHeadquarters } from '../../fleet/headquarters/connection.ts';
 import { createStreams } from '../../fleet/headquarters/init.ts';
 import { readEvents } from '../../fleet/headquarters/readEvents.ts';
+import { type FleetOptions, withHeadquarters } from '../../fleet/headquarters/withHeadquarters.ts';
 import { integer, json, parseBox } from '../options/optionParsers.ts';
 import { type JsonOption, printJson, printTable, printText, say, stdoutSink } from '../terminal/output.ts';
 

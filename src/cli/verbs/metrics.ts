@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../../base/operatorError.ts';
 import { askDaemon } from '../../control/controlClient.ts';
-import { METRICS_PATH } from '../../metrics/metrics.ts';
+import { METRICS_PATH } from '../../metrics/prometheusText.ts';
 import { lacksDatabase } from '../../store/db/newDatabase.ts';
 import { noDatabase } from '../../store/db/openErrors.ts';
 import type { DataOption } from '../../store/db/withDatabase.ts';

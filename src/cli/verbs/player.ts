@@ -10,7 +10,7 @@ import { openWriter } from '../../session/export/openWriter.ts';
 import { writtenSentence } from '../../session/export/writeSession.ts';
 import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
-import { type NamedEvent, PlayerCounts, PlayerEvents, readNamed } from '../../store/read/players.ts';
+import { type NamedEvent, PlayerCounts, PlayerEvents, readNamed } from '../../store/read/namedPlayers.ts';
 import { isErasedName } from '../../store/write/ledger.ts';
 import { json, notEmpty, output } from '../options/optionParsers.ts';
 import { parseTime, TIMES_HELP } from '../options/times.ts';

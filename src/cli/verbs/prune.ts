@@ -10,7 +10,7 @@ import { serviceOf } from '../../host/serviceSettings.ts';
 import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import { isOfAll, type PruneSelection } from '../../store/keep/expiredEvents.ts';
 import { findOldRecords, type OldRecords } from '../../store/keep/oldRecords.ts';
-import { countExpired, type Pruned } from '../../store/keep/prune.ts';
+import { countExpired, type Pruned } from '../../store/keep/pruneEvents.ts';
 import { readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
 import { withRefused } from '../../store/refused/readRefused.ts';
 import { json, ofType } from '../options/optionParsers.ts';

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { fileSink } from '../../base/fileSink.ts';
 import { COURTS, type CourtName } from '../../protocol/courtLines.ts';
-import { reportOf } from '../../session/report/report.ts';
+import { reportOf } from '../../session/report/reportPage.ts';
 import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { sessionId } from '../../store/read/sessions.ts';

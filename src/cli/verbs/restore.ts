@@ -3,7 +3,7 @@ import { counted, isoTime } from '../../base/units.ts';
 import { shellWord } from '../../base/visibleText.ts';
 import { logLines } from '../../fleet/log/logLines.ts';
 import type { DataOption } from '../../store/db/withDatabase.ts';
-import { type Restored, restoreDatabase } from '../../store/keep/restore.ts';
+import { type Restored, restoreDatabase } from '../../store/keep/restoreDatabase.ts';
 import type { Salvaged } from '../../store/keep/salvage.ts';
 import { json, notEmpty } from '../options/optionParsers.ts';
 import { type JsonOption, printJson, progress, say } from '../terminal/output.ts';

@@ -5,7 +5,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { counted } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import { askBox } from '../../control/controlClient.ts';
-import type { Status } from '../../health/status.ts';
+import type { Status } from '../../health/boxStatus.ts';
 import type { DataOption } from '../../store/db/withDatabase.ts';
 import { json } from '../options/optionParsers.ts';
 import { drawStatus } from '../status/screen.ts';

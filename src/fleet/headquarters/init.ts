@@ -10,7 +10,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../../base/operatorError.ts';
 import { MESSAGE_BYTES, STATUS_STREAM, STATUS_SUBJECTS, STREAM, SUBJECTS } from '../log/fleetLog.ts';
 import { CODE, codeOf } from '../nats/faults.ts';
-import { untilReady } from './connection.ts';
+import { untilReady } from './withHeadquarters.ts';
 
 /** What was done with a stream. */
 export interface MadeStream {

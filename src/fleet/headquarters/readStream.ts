@@ -3,7 +3,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../../base/operatorError.ts';
 import { STATUS_SUBJECTS, STREAM, SUBJECTS } from '../log/fleetLog.ts';
 import { CODE, codeOf } from '../nats/faults.ts';
-import { untilReady } from './connection.ts';
+import { untilReady } from './withHeadquarters.ts';
 
 interface ReadStreamOptions {
   readonly stream: string;

@@ -3,9 +3,9 @@ import { BATCH_EVENTS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { type Line, splitLines } from '../../base/splitLines.ts';
 import { isTime } from '../../base/units.ts';
+import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { Problem } from '../../protocol/errors.ts';
-import type { CourtEvent } from '../../protocol/event.ts';
 import type { RestoreSource } from '../../store/keep/backupFile.ts';
 import { databaseOfLog, type LoggedEvent } from '../../store/keep/databaseOfLog.ts';
 

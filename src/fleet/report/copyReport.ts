@@ -1,4 +1,4 @@
-import type { CopyStatus } from '../../health/status.ts';
+import type { CopyStatus } from '../../health/boxStatus.ts';
 import type { Epoch } from '../../store/db/epochs.ts';
 import type { Lag, ShippedOf } from '../../store/read/shipLag.ts';
 import {

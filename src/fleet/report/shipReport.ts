@@ -1,5 +1,5 @@
 import type { DataDirectory } from '../../base/dataDirectory.ts';
-import { SHIP_STATES, type ShipState, type ShipView } from '../../health/status.ts';
+import { SHIP_STATES, type ShipState, type ShipView } from '../../health/boxStatus.ts';
 import type { Epoch } from '../../store/db/epochs.ts';
 import type { Lag, ShippedOf } from '../../store/read/shipLag.ts';
 import { shownUrl } from '../nats/address.ts';

@@ -1,7 +1,7 @@
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { FOLLOW_POLL_MS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
-import { arrivalToJson } from '../../protocol/event.ts';
+import { arrivalToJson } from '../../protocol/courtEvent.ts';
 import type { Epoch } from '../../store/db/epochs.ts';
 import { withDatabase } from '../../store/db/withDatabase.ts';
 import { ArrivalLog } from '../../store/read/arrivalLog.ts';

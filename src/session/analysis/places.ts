@@ -1,5 +1,5 @@
 import { COURTS, type CourtLines, type CourtName, type Line } from '../../protocol/courtLines.ts';
-import type { Payload } from './payload.ts';
+import type { Payload } from './shotPayload.ts';
 
 /** What a map shows, in feet, the edges included. */
 export interface CourtFrame extends Line {

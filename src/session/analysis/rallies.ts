@@ -1,5 +1,5 @@
-import type { Payload } from './payload.ts';
 import { type LineCall, verdictOf } from './places.ts';
+import type { Payload } from './shotPayload.ts';
 
 /**
  * Strokes further apart than this belong to two rallies, or the camera has lost the ball: one that flies for four seconds has been

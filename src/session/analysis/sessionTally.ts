@@ -3,10 +3,10 @@ import type { CourtName } from '../../protocol/courtLines.ts';
 import type { EventType } from '../../protocol/eventTypes.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import { NamedTallies } from './namedTallies.ts';
-import { type Payload, payloadOf } from './payload.ts';
 import { type CourtFrame, frameOf, GRID_FT, isInside, verdictOf } from './places.ts';
-import { NO_PLAYER, OTHER_PLAYERS, PLAYERS_MAX, PlayerTally } from './players.ts';
+import { NO_PLAYER, OTHER_PLAYERS, PLAYERS_MAX, PlayerTally } from './playerTally.ts';
 import { Rallies, type Rally, type Striker } from './rallies.ts';
+import { type Payload, payloadOf } from './shotPayload.ts';
 import { Timeline } from './timeline.ts';
 
 /** No ball is faster (the record smash is 565 km/h): a speed above it or below 0 is a fault of the camera. */

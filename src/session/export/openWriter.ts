@@ -1,6 +1,6 @@
 import type { Sink } from '../../base/sink.ts';
 import { isoTime } from '../../base/units.ts';
-import { eventToJson } from '../../protocol/event.ts';
+import { eventToJson } from '../../protocol/courtEvent.ts';
 import { payloadCells } from '../../protocol/payload.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import { COLUMNS, FIRST_FIELDS } from './columns.ts';

@@ -2,7 +2,7 @@ import { EVENT_TYPES, PLAYER_TYPES } from '../../protocol/eventTypes.ts';
 import type { PayloadColumns } from '../../protocol/payload.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import { NamedTallies } from '../analysis/namedTallies.ts';
-import { NAME_CHARS } from '../analysis/payload.ts';
+import { NAME_CHARS } from '../analysis/shotPayload.ts';
 import type { CellValue, Time } from './xlsxSheet.ts';
 
 /** A session has a few players and courts: events of further names are counted together. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { count, Html, html, localDay, zoneSentence } from '../../base/html.ts';
 import { courtdVersion } from '../../base/version.ts';
 import { type Content, namesOf, sectionsOf } from './sections.ts';
-import { STYLE } from './style.ts';
+import { STYLE } from './styleSheet.ts';
 
 /** Nothing is loaded and nothing runs: the page may be opened from a USB stick, and its content was sent by cameras. */
 const POLICY = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; base-uri 'none'; form-action 'none'`;

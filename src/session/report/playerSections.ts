@@ -1,7 +1,7 @@
 import type { Bins } from '../../base/bins.ts';
 import { count, type Html, html, number, percent, shortName, table } from '../../base/html.ts';
 import type { CourtFrame, LandingMap } from '../analysis/places.ts';
-import { NO_PLAYER, OTHER_PLAYERS, type PlayerTally } from '../analysis/players.ts';
+import { NO_PLAYER, OTHER_PLAYERS, type PlayerTally } from '../analysis/playerTally.ts';
 import type { SessionTally } from '../analysis/sessionTally.ts';
 import { histogram } from './charts.ts';
 import { landingFigure, positionFigure } from './maps.ts';

@@ -4,7 +4,7 @@ import { COURTS } from '../../protocol/courtLines.ts';
 import type { SessionLine } from '../../store/read/sessions.ts';
 import type { NamedTallies } from '../analysis/namedTallies.ts';
 import { POINTS_DRAWN } from '../analysis/places.ts';
-import { OTHER_PLAYERS } from '../analysis/players.ts';
+import { OTHER_PLAYERS } from '../analysis/playerTally.ts';
 import { FLIGHT_MS } from '../analysis/rallies.ts';
 import { type SessionTally, SPEED_MAX_KMH } from '../analysis/sessionTally.ts';
 import { histogram, timelineFigure } from './charts.ts';

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { Arrival, CourtEvent } from '../../protocol/event.ts';
+import type { Arrival, CourtEvent } from '../../protocol/courtEvent.ts';
 
 /** The names that a camera repeats in every event (schema.ts). */
 export type OriginNames = Pick<CourtEvent, 'type' | 'courtId' | 'venueId' | 'source' | 'schemaVersion'>;

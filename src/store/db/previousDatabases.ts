@@ -21,7 +21,7 @@ export interface PreviousFile {
 }
 
 /**
- * @returns the databases that restores have replaced (restore.ts), and the copies that upgrades have made
+ * @returns the databases that restores have replaced (restoreDatabase.ts), and the copies that upgrades have made
  * (upgradeDatabase.ts).
  */
 export function previousDatabases(directory: DataDirectory): PreviousDatabases {
@@ -43,7 +43,7 @@ export function previousFiles(directory: DataDirectory): PreviousFile[] {
   });
   const whole = Map.groupBy(files, ({ name }) => name.replace(/-(wal|shm|journal)$/, ''));
   return [...whole].flatMap(([name, parts]) => {
-    // The time that a restore has given it (restore.ts).
+    // The time that a restore has given it (restoreDatabase.ts).
     const ms =
       timeOfName(/\.replaced-(\w+)$/.exec(name)?.[1] ?? '') ?? Math.max(...parts.map((part) => part.ms));
     return parts.map((part) => ({ ...part, database: name, ms }));

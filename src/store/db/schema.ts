@@ -228,7 +228,7 @@ export function makeLayout(
 ): void {
   db.pragma('page_size = 4096');
   overwriteDeleted(db);
-  // For a prune to return space to the file system (prune.ts); it cannot be changed once there is a table.
+  // For a prune to return space to the file system (pruneEvents.ts); it cannot be changed once there is a table.
   db.pragma('auto_vacuum = INCREMENTAL');
   db.transaction(() => {
     const isNew = db.pragma('user_version', { simple: true }) === 0;

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
-import type { CourtEvent } from '../../protocol/event.ts';
+import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { completeKeys } from '../db/completeKeys.ts';
 import { makeLayout } from '../db/schema.ts';
 import { EventInserter } from '../write/eventInserter.ts';

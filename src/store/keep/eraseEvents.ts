@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { CourtEvent } from '../../protocol/event.ts';
+import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { NOTHING } from '../../protocol/playerRedaction.ts';
 import { checksumOf, nsOf, originChecksum } from '../db/checksum.ts';
 import { ArrivalDecoder, type ArrivalRow } from '../read/arrivalRow.ts';

@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { READ_CHUNK_BYTES } from '../../base/limits.ts';
-import type { Arrival } from '../../protocol/event.ts';
+import type { Arrival } from '../../protocol/courtEvent.ts';
 import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../db/epochs.ts';
 import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow, type DecodedEvent } from './arrivalRow.ts';
 import { Damage } from './damage.ts';

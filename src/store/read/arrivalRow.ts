@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { NAMES_CACHED } from '../../base/limits.ts';
-import type { Arrival } from '../../protocol/event.ts';
+import type { Arrival } from '../../protocol/courtEvent.ts';
 import { type EotHalves, isIntact, type OriginNames, originChecksum } from '../db/checksum.ts';
 import type { Damage } from './damage.ts';
 

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../../base/limits.ts';
-import type { Arrival } from '../../protocol/event.ts';
+import type { Arrival } from '../../protocol/courtEvent.ts';
 import { type EotHalves, msOf, nsOf } from '../db/checksum.ts';
 import { LAST_GIVEN_SEQ } from '../db/epochs.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { BodyPart } from '../../protocol/bodyParts.ts';
-import { isName } from '../../protocol/event.ts';
+import { isName } from '../../protocol/courtEvent.ts';
 import { keyHash } from '../db/keyHash.ts';
 
 /** What an event is known by (spec 2.3). */

@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type { CourtEvent } from '../../protocol/event.ts';
+import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { LAST_GIVEN_SEQ } from '../db/epochs.ts';
 import { keyHash } from '../db/keyHash.ts';
 import { Arbiter, type CameraNames, isSameEvent, otherCamera } from './arbiter.ts';

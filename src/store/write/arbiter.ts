@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type { CourtEvent } from '../../protocol/event.ts';
+import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { sameJson } from '../../protocol/sameJson.ts';
 import { ArrivalDecoder, type DecodedEvent } from '../read/arrivalRow.ts';
 import { Damage } from '../read/damage.ts';

@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { CONFLICT_COPIES, CONFLICT_COPY_BYTES } from '../../base/limits.ts';
-import { type CourtEvent, eventToJson } from '../../protocol/event.ts';
+import { type CourtEvent, eventToJson } from '../../protocol/courtEvent.ts';
 
 /**
  * The latest other version of an event in conflict, for `courtd conflicts`: the newest CONFLICT_COPIES are kept. It is written in

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { CourtEvent } from '../../protocol/event.ts';
+import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { checksumOf } from '../db/checksum.ts';
 import { inChunks, MultiRowStatement } from '../db/multiRowStatement.ts';
 

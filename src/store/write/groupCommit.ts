@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Transaction } from 'better-sqlite3';
 import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, QUEUED_REQUESTS } from '../../base/limits.ts';
-import type { CourtEvent } from '../../protocol/event.ts';
+import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { type Unavailability, unavailable } from '../../protocol/unavailable.ts';
 import type { Checkpointer } from '../db/checkpointer.ts';
 import { GROUP_EVENTS } from '../db/sizes.ts';

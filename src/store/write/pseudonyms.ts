@@ -1,4 +1,4 @@
-import type { Arrival } from '../../protocol/event.ts';
+import type { Arrival } from '../../protocol/courtEvent.ts';
 import { playerOf, playersNamed, renamePlayers } from '../../protocol/playerRedaction.ts';
 import { isErasedName, pseudonymOf } from './ledger.ts';
 

@@ -1,5 +1,5 @@
 import { NS_PER_MS } from '../../base/units.ts';
-import type { CourtEvent } from '../../protocol/event.ts';
+import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { mentions, redact } from '../../protocol/playerRedaction.ts';
 import { ErasedPlayers, type Erasure, erasedName } from './ledger.ts';
 

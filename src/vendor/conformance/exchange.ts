@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
+import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import type { Fault } from '../../protocol/errors.ts';
-import type { CourtEvent } from '../../protocol/event.ts';
 import type { InjectedFault } from './faultPlan.ts';
 
 /** What a run of `courtd conformance` records, and all that its judge sees. Times are milliseconds of the monotonic clock unless stated otherwise. */

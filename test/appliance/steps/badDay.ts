@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AlertMessage } from '../../../src/health/alert.ts';
+import type { AlertMessage } from '../../../src/health/alertMessage.ts';
+import type { Status } from '../../../src/health/boxStatus.ts';
 import type { CheckResult, StatusProblem } from '../../../src/health/finding.ts';
-import type { Status } from '../../../src/health/status.ts';
 import type { Box } from '../box.ts';
 import { Playing } from '../playing.ts';
 import { Venue } from '../venue.ts';

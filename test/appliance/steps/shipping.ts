@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CopyStatus, ShipStatus, Status } from '../../../src/health/status.ts';
+import type { CopyStatus, ShipStatus, Status } from '../../../src/health/boxStatus.ts';
 import { makePair } from '../../harness/certificates.ts';
 import { Authority, permissionsOf } from '../../harness/natsCredentials.ts';
 import { natsProgram } from '../../harness/natsProgram.ts';

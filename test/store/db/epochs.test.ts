@@ -1,6 +1,6 @@
 import t from 'tap';
 import { beginEpoch, readEpochs, sharedUpTo } from '../../../src/store/db/epochs.ts';
-import { eventRemoval } from '../../../src/store/keep/prune.ts';
+import { eventRemoval } from '../../../src/store/keep/pruneEvents.ts';
 import { event, events } from '../../harness/events.ts';
 import { Committer, court, scratch } from '../../harness/scratchStore.ts';
 

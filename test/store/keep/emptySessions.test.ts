@@ -1,6 +1,6 @@
 import t from 'tap';
 import { emptySessions } from '../../../src/store/keep/emptySessions.ts';
-import { eventRemoval } from '../../../src/store/keep/prune.ts';
+import { eventRemoval } from '../../../src/store/keep/pruneEvents.ts';
 import { event } from '../../harness/events.ts';
 import { Committer, court, scratch } from '../../harness/scratchStore.ts';
 

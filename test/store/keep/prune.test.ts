@@ -1,5 +1,5 @@
 import t from 'tap';
-import { countExpired, pruneEvents } from '../../../src/store/keep/prune.ts';
+import { countExpired, pruneEvents } from '../../../src/store/keep/pruneEvents.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
 import { event, events } from '../../harness/events.ts';
 import { Committer, court, keyState, scratch } from '../../harness/scratchStore.ts';

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
-import { restoreDatabase } from '../../../src/store/keep/restore.ts';
+import { restoreDatabase } from '../../../src/store/keep/restoreDatabase.ts';
 import { BIN, courtd, temporaryFolder } from '../../harness/daemon.ts';
 
 t.test(

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { APPLICATION_ID } from '../../../src/store/db/schema.ts';
-import { restoreDatabase } from '../../../src/store/keep/restore.ts';
+import { restoreDatabase } from '../../../src/store/keep/restoreDatabase.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 import { events } from '../../harness/events.ts';
 import { Committer, court, scratch } from '../../harness/scratchStore.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
-import { restoreDatabase } from '../../../src/store/keep/restore.ts';
+import { restoreDatabase } from '../../../src/store/keep/restoreDatabase.ts';
 import { Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';

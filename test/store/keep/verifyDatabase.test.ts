@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { SCHEMA_VERSION } from '../../../src/store/db/schema.ts';
-import { restoreDatabase } from '../../../src/store/keep/restore.ts';
+import { restoreDatabase } from '../../../src/store/keep/restoreDatabase.ts';
 import { verifyDatabase } from '../../../src/store/keep/verifyDatabase.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 import { event } from '../../harness/events.ts';

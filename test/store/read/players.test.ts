@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type NamedEvent, PlayerCounts } from '../../../src/store/read/players.ts';
+import { type NamedEvent, PlayerCounts } from '../../../src/store/read/namedPlayers.ts';
 
 t.test('players are counted over sessions, the one with the latest event first', async (t) => {
   const counts = new PlayerCounts();

@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import t from 'tap';
 import { READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../../../src/base/limits.ts';
-import type { CourtEvent } from '../../../src/protocol/event.ts';
-import { eventRemoval } from '../../../src/store/keep/prune.ts';
+import type { CourtEvent } from '../../../src/protocol/courtEvent.ts';
+import { eventRemoval } from '../../../src/store/keep/pruneEvents.ts';
 import { type EventFilter, readSession } from '../../../src/store/read/sessionReader.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
 import { event } from '../../harness/events.ts';

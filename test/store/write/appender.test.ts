@@ -1,7 +1,7 @@
 import t from 'tap';
 import { decodeBatch } from '../../../src/protocol/decodeBatch.ts';
 import { keyHash } from '../../../src/store/db/keyHash.ts';
-import { eventRemoval } from '../../../src/store/keep/prune.ts';
+import { eventRemoval } from '../../../src/store/keep/pruneEvents.ts';
 import { Damage } from '../../../src/store/read/damage.ts';
 import { findRevisions } from '../../../src/store/read/eventRevisions.ts';
 import { readSession } from '../../../src/store/read/sessionReader.ts';

@@ -1,9 +1,9 @@
 import t from 'tap';
 import { CONFLICT_COPIES, CONFLICT_COPY_BYTES } from '../../../src/base/limits.ts';
+import { eventToJson } from '../../../src/protocol/courtEvent.ts';
 import { decodeBatch } from '../../../src/protocol/decodeBatch.ts';
-import { eventToJson } from '../../../src/protocol/event.ts';
-import { countConflicts, readConflicts } from '../../../src/store/read/conflicts.ts';
 import { Damage } from '../../../src/store/read/damage.ts';
+import { countConflicts, readConflicts } from '../../../src/store/read/storedConflicts.ts';
 import type { Cleanup } from '../../harness/daemon.ts';
 import { event, events, eventText } from '../../harness/events.ts';
 import { Committer, court, scratch, unbindable } from '../../harness/scratchStore.ts';

@@ -4,7 +4,7 @@ import { SqliteError } from 'better-sqlite3';
 import t from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, FULL_RETRY_MS, QUEUED_REQUESTS } from '../../../src/base/limits.ts';
-import type { CourtEvent } from '../../../src/protocol/event.ts';
+import type { CourtEvent } from '../../../src/protocol/courtEvent.ts';
 import { Store } from '../../../src/store/store.ts';
 import { DAMAGE_LOG_MS, GroupCommit } from '../../../src/store/write/groupCommit.ts';
 import { KEY_LIMITS, type KeyLimits } from '../../../src/store/write/keys.ts';

@@ -7,9 +7,9 @@ import { OperatorError, UsageError } from '../base/operatorError.ts';
 import { isQuiet, type QuietHours } from '../base/quietHours.ts';
 import { isoTime, span } from '../base/units.ts';
 import { visible } from '../base/visibleText.ts';
+import type { Status } from './boxStatus.ts';
 import type { StatusProblem } from './finding.ts';
 import { problem } from './problems.ts';
-import type { Status } from './status.ts';
 
 /** `courtd alert`: compares `status.json` with the last message that was accepted, and sends the difference. */
 

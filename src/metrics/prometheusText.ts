@@ -1,5 +1,5 @@
 import type { Histogram } from '../base/histogram.ts';
-import type { Status } from '../health/status.ts';
+import type { Status } from '../health/boxStatus.ts';
 import { PROBLEMS, type ProblemCode } from '../protocol/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
