@@ -38,8 +38,9 @@ const NAMES = { ...FILES, ...SOCKETS };
 
 type OwnFile = keyof typeof FILES;
 
-/** With the bit by which new files inherit the group of the directory. */
-const DIRECTORY_MODE = 0o2770;
+/** New files inherit the group of the directory. */
+export const SETGID = 0o2000;
+const DIRECTORY_MODE = SETGID | 0o770;
 
 /** The data directory of a box, and the names of all files in it. */
 export class DataDirectory {
@@ -63,6 +64,11 @@ export class DataDirectory {
   /** @returns the path of another file in it. */
   at(name: string): string {
     return path.join(this.path, name);
+  }
+
+  /** @returns the paths of the files that courtd opens by name. */
+  ownFiles(): string[] {
+    return Object.values(FILES).map((name) => this.at(name));
   }
 
   /** @returns the paths of files of rejected requests that were damaged, and were set aside (store/refused). @throws Node's error. */

@@ -9,7 +9,7 @@ import { lockDirectory } from './db/directoryLock.ts';
 import { keepReserve } from './db/diskReserve.ts';
 import { watchFiles } from './db/fileMonitor.ts';
 import { lacksDatabase, noteNewDatabase } from './db/newDatabase.ts';
-import { assertDurable, layoutOf, lookAt, type OpenOptions, openDatabase } from './db/openDatabase.ts';
+import { assertDurable, enterExisting, layoutOf, type OpenOptions, openDatabase } from './db/openDatabase.ts';
 import { explain } from './db/openErrors.ts';
 import { SCHEMA_VERSION } from './db/schema.ts';
 import { sessionCounter } from './db/sessionCounter.ts';
@@ -90,7 +90,7 @@ export class Store {
       const isNew = lacksDatabase(directory);
       // The lock exists only next to a database: if it is alone, there was one.
       if (isNew) openDatabase(directory, make).close();
-      else lookAt(directory, true);
+      else enterExisting(directory, make);
       lock = lockDirectory(directory);
       db = openDatabase(directory, { ...make, check: false, isLocked: true });
       const layout = layoutOf(db);

@@ -24,6 +24,8 @@ const isRoot = process.getuid?.() === 0;
 const skip = !isRoot && 'only root can be somebody else';
 openProgram();
 
+const SENTENCE = /^courtd: [^\n]+\n$/;
+
 function as(who: Who, ...args: string[]): Promise<CommandResult> {
   const [program, ...rest] = [...AS[who], BIN, ...args];
   return run(program!, rest);
@@ -107,7 +109,7 @@ t.test(
 );
 
 t.test(
-  'root meets links that a member has put where files are made: nothing outside is made or changed',
+  'root meets links that a member has put where files are made: nothing outside is made, changed or read',
   { skip },
   async (t) => {
     const planted = [
@@ -131,8 +133,12 @@ t.test(
       if (fs.existsSync(link)) fs.renameSync(link, away);
       fs.symlinkSync(path.join(outside, 'precious'), link);
       const told = args.map((arg) => arg.replace('BACKUP', backup).replace('ROOTS', roots));
-      await as('root', ...told, '--data', data);
-      t.strictSame(contents(outside), before, `${args.join(' ')} over ${name}`);
+      const { status, stdout, stderr } = await as('root', ...told, '--data', data);
+      const what = `${args.join(' ')} over ${name}`;
+      t.strictSame({ status, stdout }, { status: 1, stdout: '' }, what);
+      t.match(stderr, SENTENCE, what);
+      t.match(stderr, `${link} is a symbolic link`, what);
+      t.strictSame(contents(outside), before, what);
       fs.rmSync(link);
       if (fs.existsSync(away)) fs.renameSync(away, link);
     }
@@ -166,6 +172,35 @@ t.test('a backup that root makes belongs to the owner of its place', { skip }, a
     t.match(await as('root', 'restore', path.join(directory, name!), '--data', data), { status: 0 });
   }
 });
+
+t.test(
+  'a member whose files the daemon could not open is refused before anything changes, and told what to do',
+  { skip },
+  async (t) => {
+    const { data, roots } = await venue(t, 0o770);
+    const backup = path.join(roots, 'backup.db');
+    t.match(await as('root', 'backup', backup, '--data', data), { status: 0 });
+    fs.chmodSync(roots, 0o755);
+    fs.chmodSync(backup, 0o644);
+    const before = contents(data);
+    for (const args of [
+      ['restore', backup],
+      ['token', 'rotate'],
+      ['export', 's'],
+    ]) {
+      const { status, stdout, stderr } = await as('member', ...args, '--data', data);
+      t.strictSame({ status, stdout }, { status: 1, stdout: '' }, args[0]!);
+      t.match(
+        stderr,
+        /^courtd: The daemon could not open the files that you create in \S+: use sudo, or .*"sudo chmod g\+s /,
+      );
+    }
+    t.strictSame(contents(data), before);
+    fs.chmodSync(data, 0o2770);
+    t.match(await as('member', 'restore', backup, '--data', data), { status: 0 });
+    t.match(await as('owner', 'session', 'list', '--data', data), { status: 0 });
+  },
+);
 
 t.test('a directory or a file that a user cannot open is named, with what fixes it', { skip }, async (t) => {
   const { data } = await venue(t);

@@ -6,6 +6,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { isServed } from './directoryLock.ts';
 import { withReserve } from './diskReserve.ts';
+import { enterDirectory } from './enterDirectory.ts';
 import { type FileHeader, readHeader } from './fileHeader.ts';
 import { lacksDatabase } from './newDatabase.ts';
 import { explain, lostDatabase, noDatabase, unsound } from './openErrors.ts';
@@ -46,13 +47,14 @@ export function openDatabase(
 ): Database.Database {
   const file = directory.file('database');
   try {
+    enterDirectory(directory);
     if (create) {
       const lost = lacksDatabase(directory) ? lostDatabase(directory) : undefined;
       if (lost !== undefined) throw lost;
       directory.make();
       createPrivateIfMissing(file);
     }
-    lookAt(directory, check);
+    look(directory, check);
     return withReserve(directory, () => {
       const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
       try {
@@ -73,7 +75,12 @@ export function openDatabase(
  * @throws {OperatorError} and the system's errors, if the directory or its database is not courtd's, or damaged: nothing has been
  * changed.
  */
-export function lookAt(directory: DataDirectory, check: boolean): void {
+export function enterExisting(directory: DataDirectory, { check = false }: OpenOptions): void {
+  enterDirectory(directory);
+  look(directory, check);
+}
+
+function look(directory: DataDirectory, check: boolean): void {
   refuseForeign(directory);
   if (check) withReserve(directory, () => refuseDamaged(directory.file('database')));
 }

@@ -6,6 +6,7 @@ import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { completeKeys } from '../db/completeKeys.ts';
+import { enterDirectory } from '../db/enterDirectory.ts';
 import { beginEpoch, type Epoch, readEpochs } from '../db/epochs.ts';
 import { readHeader } from '../db/fileHeader.ts';
 import { makeAside } from '../db/makeAside.ts';
@@ -69,6 +70,7 @@ export async function restoreDatabase(
   const { name } = source;
   try {
     if (isSameFile(name, target)) throw new OperatorError(`${name} is the database itself: name a backup.`);
+    enterDirectory(directory);
     return await makeAside(directory, async (partial) => {
       await source.copyTo(partial);
       const contents = verified(name, partial);
