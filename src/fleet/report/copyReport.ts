@@ -1,15 +1,7 @@
 import type { CopyStatus } from '../../health/boxStatus.ts';
 import type { Epoch } from '../../store/db/epochs.ts';
 import type { Lag, ShippedOf } from '../../store/read/shipLag.ts';
-import {
-  isRecent,
-  isSeqOrNull,
-  isText,
-  isTextOrNull,
-  knownUpTo,
-  ReportFile,
-  runDirectory,
-} from './reportFile.ts';
+import { behindBy, is, isRecent, knownUpTo, ReportFile, runDirectory } from './reportFile.ts';
 
 /** How far a copy is, as `backup --follow` reports it. What is not known is null. */
 export interface CopyReport {
@@ -27,12 +19,12 @@ export interface CopyReport {
 }
 
 export const copyReport = new ReportFile<CopyReport>('copy.json', {
-  at: isText,
-  place: isText,
-  epoch: isTextOrNull,
-  seq: isSeqOrNull,
-  last_at: isTextOrNull,
-  error: isTextOrNull,
+  at: is.text,
+  place: is.text,
+  epoch: is.textOrNull,
+  seq: is.seqOrNull,
+  last_at: is.textOrNull,
+  error: is.textOrNull,
 });
 
 /** @param readLag reads what readShipLag returns. @returns null if there is none: without COURTD_COPY_DIR it ends with its follower. */
@@ -51,8 +43,7 @@ export function viewCopy(
   return {
     place,
     seq: upTo(epochs) ?? null,
-    behind_events: behind?.events ?? null,
-    behind_s: Math.max(0, Math.round((Date.now() - (behind?.oldestMs ?? Infinity)) / 1_000)),
+    ...behindBy(behind),
     last_at: report?.last_at ?? null,
     error: report?.error ?? (isRunning ? null : stopped),
   };

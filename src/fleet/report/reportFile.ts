@@ -4,6 +4,7 @@ import { writeAtomically } from '../../base/atomicFile.ts';
 import { membersOf } from '../../base/json.ts';
 import { readSmall } from '../../base/privateFile.ts';
 import type { Epoch } from '../../store/db/epochs.ts';
+import type { Lag } from '../../store/read/shipLag.ts';
 
 /** Small JSON files of the runtime directory, in which processes of several users report how far they are. */
 
@@ -21,10 +22,13 @@ export function runDirectory(env: NodeJS.ProcessEnv, data: string): string | und
 
 /** What the members of a report may be. */
 type Shape<Report> = Readonly<Record<keyof Report, (value: unknown) => boolean>>;
-export const isText = (value: unknown) => typeof value === 'string';
-export const isTextOrNull = (value: unknown) => value === null || isText(value);
-export const isSeqOrNull = (value: unknown) =>
-  value === null || (Number.isSafeInteger(value) && (value as number) >= 0);
+const text = (value: unknown) => typeof value === 'string';
+const seq = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
+export const is = {
+  text,
+  textOrNull: (value: unknown) => value === null || text(value),
+  seqOrNull: (value: unknown) => value === null || seq(value),
+} as const;
 
 /** Written every few seconds: `at` says when. */
 export class ReportFile<Report extends { readonly at: string }> {
@@ -82,4 +86,10 @@ export function knownUpTo(
   const at = epochs.findIndex(({ name }) => name === epoch);
   if (seq == null || at < 0) return undefined;
   return Math.min(seq, ...epochs.slice(at + 1).map(({ fromSeq }) => fromSeq));
+}
+
+/** @returns how far another place is behind this log, as `status` has it; null: unknown. */
+export function behindBy(behind: Lag['behind'], nowMs = Date.now()) {
+  const secondsSince = (ms = nowMs) => Math.max(0, Math.round((nowMs - ms) / 1_000));
+  return { behind_events: behind?.events ?? null, behind_s: behind ? secondsSince(behind.oldestMs) : null };
 }

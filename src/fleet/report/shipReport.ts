@@ -3,15 +3,7 @@ import { SHIP_STATES, type ShipState, type ShipView } from '../../health/boxStat
 import type { Epoch } from '../../store/db/epochs.ts';
 import type { Lag, ShippedOf } from '../../store/read/shipLag.ts';
 import { shownUrl } from '../nats/address.ts';
-import {
-  isRecent,
-  isSeqOrNull,
-  isText,
-  isTextOrNull,
-  knownUpTo,
-  ReportFile,
-  runDirectory,
-} from './reportFile.ts';
+import { behindBy, is, isRecent, knownUpTo, ReportFile, runDirectory } from './reportFile.ts';
 
 /** How far a shipper is. */
 export interface ShipReport {
@@ -32,14 +24,14 @@ export interface ShipReport {
 }
 
 export const shipReport = new ReportFile<ShipReport>('ship/ship.json', {
-  at: isText,
-  box: isText,
-  url: isText,
-  epoch: isTextOrNull,
+  at: is.text,
+  box: is.text,
+  url: is.text,
+  epoch: is.textOrNull,
   state: (value) => SHIP_STATES.some((state) => state === value),
-  shipped_seq: isSeqOrNull,
-  last_ack_at: isTextOrNull,
-  error: isTextOrNull,
+  shipped_seq: is.seqOrNull,
+  last_ack_at: is.textOrNull,
+  error: is.textOrNull,
 });
 
 /** @param readLag reads what readShipLag returns. */
@@ -53,7 +45,7 @@ export function viewShip(
   const isSetUp = report !== undefined || url !== undefined;
   const shippedOf = (epochs: readonly Epoch[]) => knownUpTo(report?.epoch, report?.shipped_seq, epochs);
   const { epochs, newestSeq, behind } = readLag((all) => (isSetUp ? (shippedOf(all) ?? 0) : undefined));
-  const [epoch, now] = [epochs.at(-1)?.name ?? null, Date.now()];
+  const epoch = epochs.at(-1)?.name ?? null;
   const running = report !== undefined && isRecent(report);
   const isFenced = report?.state === 'fenced' && report.epoch === epoch;
   const error = report?.state === 'fenced' && !isFenced ? null : (report?.error ?? null);
@@ -66,8 +58,7 @@ export function viewShip(
     state: isFenced ? 'fenced' : stateOf(report, running, behind?.events ?? 0),
     shipped_seq: shippedOf(epochs) ?? null,
     newest_seq: newestSeq,
-    behind_events: behind?.events ?? null,
-    behind_s: behind ? Math.max(0, Math.round((now - (behind.oldestMs ?? now)) / 1_000)) : null,
+    ...behindBy(behind),
     last_ack_at: report?.last_ack_at ?? null,
     error,
   };
