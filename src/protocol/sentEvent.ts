@@ -80,8 +80,8 @@ export function readEvent(json: JsonReader): SentEvent {
   };
 }
 
-/** @returns what says which event it is, as far as it was read before `readEvent` threw. */
+/** @returns its members as far as they were read before `readEvent` threw: they say which event it is. */
 export function readSoFar(): SentEvent {
-  const [event_id, , , court_id, , , , source] = EVENT_VALUES;
-  return { sent: { event_id, court_id, source }, payload: '{}', extra: null, tooLarge: NONE };
+  const sent = Object.fromEntries(ENVELOPE_FIELDS.map((name, i) => [name, EVENT_VALUES[i]]));
+  return { sent, payload: '{}', extra: null, tooLarge: NONE };
 }
