@@ -142,11 +142,11 @@ export class SourceTable {
     const changed = this.#all()
       .filter(({ hasEvents }) => hasEvents)
       .map((source) => ({ source, stored: source.toStore(now, nowMs - now) }))
-      .filter(({ source, stored }) => JSON.stringify(stored) !== this.#kept.get(source));
+      .map((one) => ({ ...one, json: JSON.stringify(one.stored) }))
+      .filter(({ source, json }) => json !== this.#kept.get(source));
     if (changed.length + this.#gone.length === 0) return;
-    const sources = changed.map(({ stored }) => stored);
-    if (!write({ days: this.#days, sources, gone: this.#gone })) return;
-    for (const { source, stored } of changed) this.#kept.set(source, JSON.stringify(stored));
+    if (!write({ days: this.#days, sources: changed.map(({ stored }) => stored), gone: this.#gone })) return;
+    for (const { source, json } of changed) this.#kept.set(source, json);
     this.#gone = [];
   }
 
