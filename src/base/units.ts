@@ -1,4 +1,3 @@
-export const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 export const NS_PER_MS = 1_000_000n;
 

@@ -147,8 +147,8 @@ export class IngestHandler {
     const token = req === undefined || problem.code === 'unauthorized' ? undefined : shownToken(req);
     const { id, client, body } = info;
     const { code, status, members } = problem;
-    const camera = withoutToken({ ...info.camera, ...problem.logFields }, token);
-    const message = withoutToken(problem.message, token);
+    const camera = redacted({ ...info.camera, ...problem.logFields }, token);
+    const message = redacted(problem.message, token);
     const refused = { id, client, problem: { code, status, message }, camera };
     this.#context.accessLog.rejected(info, refused);
     // An import reports it to its user, who still has the file.
@@ -168,7 +168,7 @@ export class IngestHandler {
 }
 
 /** @returns it without a token in any of its texts: a camera may have put it into any field. */
-function withoutToken<Value>(value: Value, token: string | undefined): Value {
+function redacted<Value>(value: Value, token: string | undefined): Value {
   if (token === undefined) return value;
   const redact = (_: string, one: unknown) =>
     typeof one === 'string' ? one.replaceAll(token, REMOVED) : one;

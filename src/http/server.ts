@@ -97,7 +97,7 @@ export class CourtServer {
 
   /**
    * Graceful shutdown: first each response says `Connection: close`; then no more connections are accepted, those in the backlog of an
-   * inherited socket being the next process's, and idle ones are closed. Resolves after limits.SHUTDOWN_MS at the latest. Call it once.
+   * inherited socket being the next process's, and idle ones are closed. Resolves after SHUTDOWN_MS at the latest. Call it once.
    */
   async close(): Promise<void> {
     this.#connections.isClosing = true;

@@ -10,7 +10,7 @@ import { ATTACK_NAMES, type AttackName } from './attacks.ts';
 /** What section 3 of the contract defends, with a token and without: memory, right answers, and the life of the process. */
 
 const MEMORY_MIB = 384;
-/** What cameras send beside each attack, at least. */
+/** What cameras send during each attack, at least. */
 const EVENTS = 400;
 /** A camera is told to wait, or its connection had to make room. */
 const RETRIED = ['overloaded', 'gone'];

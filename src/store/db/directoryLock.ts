@@ -19,7 +19,7 @@ export function lockDirectory(directory: DataDirectory): Database.Database {
   createPrivateIfMissing(file);
   const lock = new Database(file, { fileMustExist: true, timeout: PROBE_MS });
   try {
-    // Nothing is ever written, so no journal file appears beside it.
+    // Nothing is ever written, so no journal file appears next to it.
     lock.pragma('journal_mode = MEMORY');
     lock.exec('BEGIN EXCLUSIVE');
     return lock;
