@@ -30,8 +30,8 @@ export class Connections {
    */
   add(socket: Socket): void {
     const { remoteAddress } = socket;
-    // Already reset: it has no address to count it by.
-    const client = remoteAddress === undefined ? '' : clientAddress(remoteAddress);
+    // An IPv4-mapped IPv6 address without its prefix (RFC 4291, 2.5.5.2); none if the connection was reset already.
+    const client = remoteAddress?.replace(/^::ffff:(?=[\d.]+$)/i, '') ?? '';
     const count = this.#counts.get(client) ?? 0;
     const isFull = this.#open.size >= CONNECTIONS;
     const [oldest] = isFull ? this.#strangers : [];
@@ -89,9 +89,4 @@ export class Connections {
     if (count > 0) this.#counts.set(client, count);
     else this.#counts.delete(client);
   }
-}
-
-/** @returns a client's address as people write it: an IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2) without its prefix. */
-export function clientAddress(remoteAddress: string): string {
-  return remoteAddress.replace(/^::ffff:(?=[\d.]+$)/i, '');
 }

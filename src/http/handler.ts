@@ -78,6 +78,15 @@ export class IngestHandler {
     connection.respondRaw(problemResponse(problem, info.id));
   }
 
+  /** Rejects a CONNECT, which has no response of Node's: with a token too, since the address of a tunnel is no path of this box. */
+  rejectConnect(connection: Connection, req: IncomingMessage): void {
+    try {
+      checkPreconditions(req, connection, this.#context.preconditions, () => {});
+    } catch (problem) {
+      this.rejectRaw(connection, problem as Problem);
+    }
+  }
+
   async #ingest(connection: Connection, request: PendingRequest, info: RequestInfo): Promise<Counts> {
     const { preconditions, append, telemetry } = this.#context;
     const { req, res } = request;

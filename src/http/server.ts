@@ -6,7 +6,6 @@ import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as setTimer } from 'node:timers/promises';
 import * as limits from '../base/limits.ts';
 import type { KeyPair } from '../host/tlsCertificate.ts';
-import { Problem } from '../protocol/errors.ts';
 import { Admission } from './admission.ts';
 import type { Connection } from './connection.ts';
 import { Connections } from './connections.ts';
@@ -18,7 +17,6 @@ import { contextOptions, createServer, followHandshakes, type HttpServer } from 
 export const SHUTDOWN_IDLE_MS = 500;
 /** How often Node checks HEADERS_TIMEOUT_MS and REQUEST_TIMEOUT_MS: they fire this much late at most. */
 const TIMEOUT_CHECK_MS = 1_000;
-const NO_PROXY = 'This box is no proxy: send events with POST.';
 
 /** What the server depends on. */
 interface ServerContext extends IngestContext {
@@ -136,8 +134,7 @@ export class CourtServer {
     const connection = this.#connections.get(socket);
     if (connection === undefined) socket.destroy();
     else if (connection.pending !== undefined) connection.isLast = true;
-    else if (!connection.isFinished)
-      this.#ingest.rejectRaw(connection, new Problem('malformed_request', NO_PROXY));
+    else if (!connection.isFinished) this.#ingest.rejectConnect(connection, req);
   }
 
   #onClientError(error: ParseFailure, duplex: Duplex): void {

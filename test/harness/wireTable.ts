@@ -54,7 +54,6 @@ function malformed(token: string): Buffer[] {
     .replace(/content-length.*$/s, '');
   const lines = [
     'nonsense\r\n\r\n',
-    'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n',
     'BREW /v1/events HTTP/1.1\r\nHost: a\r\n\r\n',
     'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
     'GET /\r\n\r\n',
@@ -75,11 +74,13 @@ function malformed(token: string): Buffer[] {
   ].map((text) => Buffer.from(text, 'latin1'));
 }
 
+const CONNECT = 'CONNECT example.com:443 HTTP/1.1';
 const ANY_REQUEST = [
   post('/v1/events'),
   'GET / HTTP/1.1',
   'OPTIONS * HTTP/1.1',
   'DELETE /v1/events HTTP/1.1',
+  CONNECT,
 ];
 const HOSTS = ['', ' ', 'a b', 'a,b:c', 'http://box', 'box:4000:1', 'box:x', '[::1', 'user@box', 'b\u00f6x'];
 const TYPES = ['', 'text/plain', 'application/jsonp', 'application/json-seq', 'json', 'multipart/form-data'];
@@ -133,7 +134,7 @@ export function rejectedHeads(token: string): WireRow[] {
       ...['/v1/%65vents', '/v1/events/../events', '/health?/v1/events', 'http://box/'].map((path) => ({
         line: post(path),
       })),
-      { line: 'OPTIONS * HTTP/1.1' },
+      ...['OPTIONS * HTTP/1.1', CONNECT].map((line) => ({ line })),
     ]),
     row(
       405,
