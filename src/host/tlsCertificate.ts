@@ -6,17 +6,12 @@ import { OperatorError } from '../base/operatorError.ts';
 import { every } from '../base/pause.ts';
 import { DAY_MS } from '../base/units.ts';
 
-/** Paths of the certificate and its private key, in PEM. */
-interface CertificateFiles {
-  readonly cert: string;
-  readonly key: string;
+/** A certificate chain and its private key, in PEM: their files, or their verified contents. */
+interface Pair<As> {
+  readonly cert: As;
+  readonly key: As;
 }
-
-/** A certificate chain and its private key, in PEM, verified to be usable. */
-export interface KeyPair {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-}
+export type KeyPair = Pair<Buffer>;
 
 /** The time for which clients accept it, in ISO 8601. */
 export interface Validity {
@@ -28,21 +23,21 @@ const NOT_RELOADED = 'the TLS certificate was not reloaded: the current one stay
 
 /** The server's TLS certificate: read at start and on reload, with a log line that describes it, and never anything of the key. */
 export class TlsCertificate {
-  readonly #files: CertificateFiles;
+  readonly #files: Pair<string>;
   readonly #log: Logger;
   readonly #judge: (validity: Validity) => void;
   readonly stop: () => void;
-  keyPair: KeyPair;
+  #keyPair: KeyPair;
 
   /**
    * @param judge is given its validity at start, on reload, and once a day.
    * @throws {OperatorError} if the files cannot be used; the message says why.
    */
-  constructor(files: CertificateFiles, log: Logger, judge: (validity: Validity) => void) {
+  constructor(files: Pair<string>, log: Logger, judge: (validity: Validity) => void) {
     this.#files = files;
     this.#log = log;
     this.#judge = judge;
-    this.keyPair = readKeyPair(files);
+    this.#keyPair = readKeyPair(files);
     this.#describe();
     this.stop = every(DAY_MS, () => judge(this.validity));
   }
@@ -50,12 +45,16 @@ export class TlsCertificate {
   /** Reads the files again. @param use called with the new key pair; if the files cannot be used, the current pair stays. */
   reload(use: (keyPair: KeyPair) => void): void {
     try {
-      this.keyPair = readKeyPair(this.#files);
+      this.#keyPair = readKeyPair(this.#files);
     } catch (error) {
       return this.#log.error({ reason: (error as Error).message }, NOT_RELOADED);
     }
-    use(this.keyPair);
+    use(this.#keyPair);
     this.#describe();
+  }
+
+  get keyPair(): KeyPair {
+    return this.#keyPair;
   }
 
   get validity(): Validity {
@@ -69,7 +68,7 @@ export class TlsCertificate {
   }
 
   get #certificate(): X509Certificate {
-    return new X509Certificate(this.keyPair.cert);
+    return new X509Certificate(this.#keyPair.cert);
   }
 
   #describe(): void {
@@ -102,11 +101,12 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/key values mismatch/, 'the key does not belong to the certificate'],
   [/no start line|DECODER/, 'one of them does not hold PEM'],
   [/interrupted|bad decrypt/, 'the key is encrypted with a passphrase. Decrypt it with "openssl pkey"'],
+  [/ENOENT/, 'one of them does not exist'],
   [/EACCES/, 'permission denied. Give both to the group that courtd runs as, with mode 0640'],
 ];
 
 /** @throws {OperatorError} if OpenSSL rejects the files: it also checks the chain, and that no key or signature is weak. */
-function readKeyPair({ cert, key }: CertificateFiles): KeyPair {
+function readKeyPair({ cert, key }: Pair<string>): KeyPair {
   try {
     const pair = { cert: fs.readFileSync(cert), key: fs.readFileSync(key) };
     createSecureContext(pair);

@@ -98,7 +98,6 @@ export class IngestHandler {
     const room = admission.bodyRoom();
     try {
       room.reserve(Number(req.headers['content-length'] ?? 0));
-      // HTTP/1.0 has no 100 (RFC 9110, 10.1.1).
       if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue();
       const body = await readBody(request, preconditions.bodyLimitBytes, admission, room);
       info.body = body;
