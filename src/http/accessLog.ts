@@ -26,7 +26,7 @@ export class RequestInfo {
     this.client = client;
   }
 
-  /** The id that the log and a problem response share. Made on first use: most requests appear in neither. */
+  /** The id that the log and a problem response share: made on first use, since most requests appear in neither. */
   get id(): string {
     this.#id ??= randomUUID().slice(0, REQUEST_ID_CHARS);
     return this.#id;
@@ -61,16 +61,17 @@ export class AccessLog {
     this.#timer = setInterval(() => this.writeSummary(), SUMMARY_MS).unref();
   }
 
-  accepted(info: RequestInfo, counts: Counts): void {
-    const { accepted, duplicates, conflicts, sharedIds = 0, firstConflict } = counts;
+  accepted(info: RequestInfo, { accepted, duplicates, conflicts, copies }: Counts): void {
     const ms = this.#count(info);
     this.#sum.accepted += accepted;
     this.#sum.duplicates += duplicates;
     this.#sum.conflicts += conflicts;
     const line = () => ({ request_id: info.id, client: info.client, accepted, duplicates, conflicts, ms });
-    if (firstConflict !== undefined) {
-      const { sessionId: session_id, eventId: event_id, source, courtId: court_id } = firstConflict;
-      const shared = sharedIds > 0 ? { shared_ids: sharedIds } : undefined;
+    const sharing = copies?.inConflict.filter(({ isShared }) => isShared) ?? [];
+    const first = sharing[0] ?? copies?.inConflict[0];
+    if (first !== undefined) {
+      const { sessionId: session_id, eventId: event_id, source, courtId: court_id } = first.event;
+      const shared = sharing.length > 0 ? { shared_ids: sharing.length } : undefined;
       const fields = { ...line(), ...shared, session_id, event_id, source, court_id };
       const kind = `${shared ? 'shared_ids' : 'conflicts'} ${source}`;
       this.#warnWithinQuota(info.client, kind, fields, shared ? SHARED_ID : CONFLICT);
@@ -81,13 +82,12 @@ export class AccessLog {
     }
   }
 
-  rejected(info: RequestInfo, { id, client, problem, camera }: Refused): void {
-    const { code, status, message } = problem;
+  rejected(info: RequestInfo, { id, client, problem: { code, status, message }, camera }: Refused): void {
     const ms = this.#count(info);
     this.#sum.refused[code] = (this.#sum.refused[code] ?? 0) + 1;
     const { events: _, ...fields } = camera;
-    const line = { request_id: id, client, status, code, ...fields, ms };
     const kind = `${code} ${fields.source ?? fields.reason ?? ''}`;
+    const line = { request_id: id, client, status, code, ...fields, ms };
     this.#warnWithinQuota(client, kind, line, `refused: ${message}`);
   }
 

@@ -1,4 +1,3 @@
-import type { Histogram } from '../base/histogram.ts';
 import type { Status } from '../health/boxStatus.ts';
 import { PROBLEMS, type ProblemCode } from '../protocol/errors.ts';
 import type { Store } from '../store/store.ts';
@@ -17,7 +16,7 @@ const ACCEPTED_STATUS = 202;
 const SOURCES_MOST = 200;
 
 export interface MetricSources {
-  readonly store: Pick<Store, 'meter' | 'queued'>;
+  readonly store: Pick<Store, 'commits' | 'queued'>;
   readonly telemetry: Pick<Telemetry, 'totals' | 'refusals'>;
 }
 
@@ -28,8 +27,12 @@ type Sample = readonly [labels: Labels, value: Value];
 type Gauge<Of> = readonly [name: string, value: Of, help: string];
 
 /** @param status what `status --json` prints. @returns every metric. */
-export function metricsText({ store: { meter, queued }, telemetry }: MetricSources, status: Status): string {
+export function metricsText(
+  { store: { commits, queued }, telemetry }: MetricSources,
+  status: Status,
+): string {
   const { problems, sources, daemon } = status;
+  const { commits: count, requests, seconds, syncSeconds } = commits;
   const codes = Map.groupBy(problems, ({ code, level }) => `${code} ${level}`).values();
   const counts = [...codes].map((same): Sample => {
     const { code, level } = same[0]!;
@@ -41,9 +44,9 @@ export function metricsText({ store: { meter, queued }, telemetry }: MetricSourc
     family('gauge', 'courtd_build_info', 'Always 1: the labels have the versions.', [info]),
     ...boxGauges(status, queued).map(([name, value, help]) => family('gauge', name, help, [[{}, value]])),
     ...counters(telemetry),
-    histogram('courtd_commit_seconds', 'Time of a group commit, from BEGIN to its end.', meter.commitSeconds),
-    histogram('courtd_sync_seconds', 'Time of COMMIT: writing and syncing the log.', meter.syncSeconds),
-    histogram('courtd_commit_requests', 'Requests that shared a commit.', meter.requests),
+    summary('courtd_commit_seconds', 'Time of a group commit, from BEGIN to its end.', seconds, count),
+    summary('courtd_sync_seconds', 'Time of COMMIT: writing and syncing the log.', syncSeconds, count),
+    summary('courtd_commit_requests', 'Requests that shared a commit.', requests, count),
     ...SOURCE_GAUGES.map(([name, pick, help]) => {
       const shown = sources.slice(0, SOURCES_MOST);
       const samples = shown.map((one): Sample => [{ court_id: one.court_id, source: one.source }, pick(one)]);
@@ -99,7 +102,7 @@ function seconds(time: string | null): number | null {
 }
 
 function family(
-  type: 'gauge' | 'counter' | 'histogram',
+  type: 'gauge' | 'counter' | 'summary',
   name: string,
   help: string,
   samples: readonly Sample[],
@@ -108,15 +111,9 @@ function family(
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`;
 }
 
-/** Buckets are cumulative there. */
-function histogram(name: string, help: string, { bounds, counts, sum }: Histogram): string {
-  let count = 0;
-  const buckets = [...bounds, '+Inf'].map((le, i) => {
-    count += counts[i]!;
-    return line(`${name}_bucket`, { le: `${le}` }, count);
-  });
-  const end = [line(`${name}_sum`, {}, sum), line(`${name}_count`, {}, count)];
-  return [family('histogram', name, help, []), ...buckets, ...end].join('');
+/** Without quantiles. */
+function summary(name: string, help: string, sum: number, count: number): string {
+  return family('summary', name, help, []) + line(`${name}_sum`, {}, sum) + line(`${name}_count`, {}, count);
 }
 
 function line(name: string, labels: Labels, value: number): string {

@@ -23,8 +23,7 @@ import type { StepProgress, StepWriter } from './keep/steps.ts';
 import { readSources, type SourceChanges, type StoredSources, writeSources } from './storedSources.ts';
 import { TokenVerifier } from './tokens/tokenVerifier.ts';
 import type { Counts } from './write/appender.ts';
-import type { CommitMeter } from './write/commitMeter.ts';
-import { GroupCommit, type GroupCommitEvents } from './write/groupCommit.ts';
+import { type CommitTotals, GroupCommit, type GroupCommitEvents } from './write/groupCommit.ts';
 import type { KeyLimits } from './write/keys.ts';
 
 /** What the daemon logs about the store. */
@@ -118,8 +117,8 @@ export class Store {
     return this.#writer.append(events);
   }
 
-  get meter(): CommitMeter {
-    return this.#writer.meter;
+  get commits(): CommitTotals {
+    return this.#writer.totals;
   }
 
   /** @see GroupCommit.queued */

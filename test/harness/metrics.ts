@@ -5,7 +5,7 @@ export interface Metrics {
   readonly series: ReadonlyMap<string, number>;
   /** The type of each metric. */
   readonly types: ReadonlyMap<string, string>;
-  /** The labels of each metric that has a sample; `le` is the histogram's own. */
+  /** The labels of each metric that has a sample. */
   readonly labels: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
@@ -17,7 +17,7 @@ export function parseMetrics(text: string): Metrics {
   let current = '';
   for (const line of text.split('\n')) {
     if (line === '' || line.startsWith('# HELP ')) continue;
-    const [, metric, type] = /^# TYPE (\w+) (counter|gauge|histogram)$/.exec(line) ?? [];
+    const [, metric, type] = /^# TYPE (\w+) (counter|gauge|summary)$/.exec(line) ?? [];
     if (metric !== undefined) {
       current = metric;
       types.set(metric, type!);
@@ -25,16 +25,13 @@ export function parseMetrics(text: string): Metrics {
     }
     const [, sample, name, own = '', value] =
       /^((\w+)(?:\{((?:\w+="(?:[^"\\]|\\.)*",?)+)\})?) (\S+)$/.exec(line) ?? [];
-    if (
-      sample === undefined ||
-      ![current, `${current}_bucket`, `${current}_sum`, `${current}_count`].includes(name!)
-    ) {
+    if (sample === undefined || ![current, `${current}_sum`, `${current}_count`].includes(name!)) {
       throw new Error(`What is this of ${current}? ${line}`);
     }
     if (series.has(sample)) throw new Error(`Twice: ${sample}`);
     series.set(sample, Number(value));
     const of = labels.get(current) ?? new Set();
-    for (const [, label] of own.matchAll(/(\w+)="(?:[^"\\]|\\.)*"/g)) if (label !== 'le') of.add(label!);
+    for (const [, label] of own.matchAll(/(\w+)="(?:[^"\\]|\\.)*"/g)) of.add(label!);
     labels.set(current, of);
   }
   return { series, types, labels };

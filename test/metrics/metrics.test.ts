@@ -1,7 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { Histogram } from '../../src/base/histogram.ts';
 import type { Status } from '../../src/health/boxStatus.ts';
 import { type MetricSources, metricsText } from '../../src/metrics/prometheusText.ts';
 import { Daemon, temporaryFolder } from '../harness/daemon.ts';
@@ -44,12 +43,9 @@ t.test('metrics of a box', async (t) => {
   });
 
   t.test('commits, their syncs and what is in them', async (t) => {
-    for (const name of ['courtd_commit_seconds', 'courtd_sync_seconds', 'courtd_commit_requests']) {
+    for (const name of ['courtd_commit_seconds', 'courtd_sync_seconds', 'courtd_commit_requests'])
       t.equal(value(`${name}_count`), 3, name);
-      t.equal(value(`${name}_bucket{le="+Inf"}`), 3, name);
-    }
     t.equal(value('courtd_commit_requests_sum'), 3);
-    t.equal(value('courtd_commit_requests_bucket{le="1"}'), 3);
     t.ok(value('courtd_commit_seconds_sum')! >= value('courtd_sync_seconds_sum')!);
     t.ok(value('courtd_sync_seconds_sum')! > 0);
   });
@@ -99,9 +95,9 @@ t.test('200 cameras have series of their own, and no more', (t) => {
     events_last_minute: 1,
   };
   const sources = Array.from({ length: 250 }, (_, i) => ({ ...source, source: `cam-${i}` }));
-  const histogram = new Histogram([1]);
+  const commits = { commits: 0, requests: 0, seconds: 0, syncSeconds: 0 };
   const of = {
-    store: { meter: { commitSeconds: histogram, syncSeconds: histogram, requests: histogram }, queued: 0 },
+    store: { commits, queued: 0 },
     telemetry: { totals: { requests: 0 }, refusals: { byCode: {} } },
   };
   const store = { events: null, sessions: null, bytes: 0, wal_bytes: 0, free_bytes: 0, last_backup_at: null };

@@ -10,7 +10,7 @@ import { overwriteDeleted } from './secureDelete.ts';
  *   event, so the five together are one `origin`. No id is assigned twice, because readers and the daemon
  *   cache them.
  * - `event` is append-only, except for prunes: `seq` is the order of arrival.
- * - There is no index by eot: readers sort (sessionReader.ts). A session counts its events (sessionCounters.ts).
+ * - There is no index by eot: readers sort (sessionReader.ts). A session counts its events (sessionCounter.ts).
  * - The keys of events after `flushed.up_to` are only in the memory of the daemon, and can be recomputed from
  *   `event` (keys.ts).
  * - No table that takes events has a constraint, other than its key, that OR IGNORE could swallow.
@@ -97,7 +97,7 @@ const LAYOUT = `
     PRIMARY KEY (session, seq)
   ) STRICT, WITHOUT ROWID;
 
-  CREATE TABLE conflict_copy (              -- the newest conflicts (conflictCopies.ts)
+  CREATE TABLE conflict_copy (              -- the newest conflicts (duplicates.ts)
     seq   INTEGER PRIMARY KEY,              -- of the event that is stored
     turn  INTEGER NOT NULL,                 -- the newest has the highest: the clock of the box may be set back
     event TEXT                              -- the last other copy, as JSON; NULL: too large to be kept

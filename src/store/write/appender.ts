@@ -1,15 +1,15 @@
-import type { Database, Statement } from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { LAST_GIVEN_SEQ } from '../db/epochs.ts';
 import { keyHash } from '../db/keyHash.ts';
-import { Arbiter, type CameraNames, isSameEvent, otherCamera } from './arbiter.ts';
-import { ConflictCopies } from './conflictCopies.ts';
+import { sessionCounter } from '../db/sessionCounter.ts';
+import { COUNTER_PAUSE } from '../db/sizes.ts';
+import { type Conflict, Duplicates } from './duplicates.ts';
 import { EventInserter, type NumberedEvent } from './eventInserter.ts';
 import { EventKeys, type KeyEntry, type KeyLimits } from './keys.ts';
 import { readErasures } from './ledger.ts';
 import { NameInterner } from './nameInterner.ts';
 import { Redactor } from './redactor.ts';
-import { SessionCounters } from './sessionCounters.ts';
 
 /** The outcome for one request: `accepted + duplicates` is the number of its events (spec 2.3). */
 export interface Counts {
@@ -17,28 +17,14 @@ export interface Counts {
   readonly duplicates: number;
   /** Duplicates whose JSON value differs from that of the stored event. */
   readonly conflicts: number;
-  /**
-   * Conflicts in which the court or the source differs too: two cameras share an event_id. Absent if there are
-   * none.
-   */
-  readonly sharedIds?: number;
-  /** The first event of `sharedIds`, else the first conflict, as sent: for the log. */
-  readonly firstConflict?: CourtEvent;
-  /** The duplicates themselves, which telemetry counts by source. Absent if there are none. */
+  /** The duplicates themselves, for the log and telemetry. Absent if there are none. */
   readonly copies?: Copies;
 }
 
-/** The duplicates of a request, and the duplicates that are in conflict, as sent. */
+/** The duplicates of a request, as sent, and the conflicts among them. */
 export interface Copies {
   readonly all: CourtEvent[];
   readonly inConflict: Conflict[];
-}
-
-export interface Conflict {
-  /** As sent. */
-  readonly event: CourtEvent;
-  /** The camera whose event is stored under this id; undefined if it is the same camera. */
-  readonly other: CameraNames | undefined;
 }
 
 /** The events of one request. */
@@ -60,12 +46,12 @@ export class Appender {
   readonly #db: Database;
   readonly #names: NameInterner;
   readonly #redactor: Redactor;
-  readonly #counters: SessionCounters;
-  readonly #arbiter: Arbiter;
+  readonly #duplicates: Duplicates;
   readonly #events: EventInserter;
-  readonly #copies: ConflictCopies;
-  readonly #countDuplicate: Statement<[number]>;
-  readonly #countConflict: Statement<[number, number, number]>;
+  /** Makes sessions count their events. Not with each event, which would cost a page: readers add what was not counted. */
+  readonly #countSessions: () => void;
+  #uncounted = 0;
+  #countedAt = performance.now();
   #nextSeq: number;
 
   constructor(db: Database, keyLimits?: KeyLimits) {
@@ -75,14 +61,9 @@ export class Appender {
     this.#names = new NameInterner(db);
     this.#redactor = new Redactor(readErasures(db));
     this.keys = new EventKeys(db, keyLimits);
-    this.#counters = new SessionCounters(db);
-    this.#arbiter = new Arbiter(db);
-    this.#copies = new ConflictCopies(db);
+    this.#duplicates = new Duplicates(db);
     this.#events = new EventInserter(db);
-    this.#countDuplicate = db.prepare('UPDATE session SET duplicates = duplicates + 1 WHERE id = ?');
-    this.#countConflict = db.prepare(`
-      INSERT INTO conflict (session, seq, copies, last_ms) VALUES (?, ?, 1, ?)
-      ON CONFLICT DO UPDATE SET copies = copies + 1, last_ms = excluded.last_ms`);
+    this.#countSessions = sessionCounter(db);
     this.#nextSeq = (db.prepare<[], number>(`SELECT ${LAST_GIVEN_SEQ}`).pluck().get() ?? 0) + 1;
   }
 
@@ -97,39 +78,40 @@ export class Appender {
     for (const [i, { events, receivedMs }] of arrivals.entries()) {
       for (const event of events) candidates.push(this.#candidate(event, receivedMs, counts[i]!));
     }
-    this.#arbiter.begin();
+    this.#duplicates.begin();
     const isNew = this.keys.insert(candidates);
     this.#events.insert(candidates.filter((_, i) => isNew[i]));
     for (const [i, candidate] of candidates.entries()) if (!isNew[i]) this.#resolveDuplicate(candidate);
-    this.#copies.trim();
-    this.#counters.added(candidates.length);
+    this.#duplicates.trim();
+    this.#count(candidates.length);
     return counts;
   }
 
   #resolveDuplicate(candidate: Candidate): void {
     const seq = this.keys.seqOf(candidate);
-    const first = seq === null ? undefined : this.#arbiter.find(seq, candidate);
+    const first = seq === null ? undefined : this.#duplicates.find(seq, candidate);
     if (first === undefined) {
       this.keys.replace(candidate);
       this.#events.insert([candidate]);
       return;
     }
-    const { counts, session, receivedMs, event } = candidate;
+    const { counts, event } = candidate;
     counts.accepted--;
     counts.duplicates++;
     counts.copies ??= { all: [], inConflict: [] };
     counts.copies.all.push(event);
-    this.#countDuplicate.run(session);
-    if (isSameEvent(first, event)) return;
+    const conflict = this.#duplicates.count(first, candidate);
+    if (conflict === undefined) return;
     counts.conflicts++;
-    const other = otherCamera(first, event);
-    counts.copies.inConflict.push({ event, other });
-    const isShared = other !== undefined;
-    // The log names the first shared id, if there is one, rather than the first conflict.
-    if (counts.conflicts === 1 || (isShared && counts.sharedIds === undefined)) counts.firstConflict = event;
-    if (isShared) counts.sharedIds = (counts.sharedIds ?? 0) + 1;
-    this.#countConflict.run(session, first.seq, receivedMs);
-    this.#copies.add(first.seq, event);
+    counts.copies.inConflict.push(conflict);
+  }
+
+  #count(events: number): void {
+    this.#uncounted += events;
+    const now = performance.now();
+    if (this.#uncounted < COUNTER_PAUSE.events || now - this.#countedAt < COUNTER_PAUSE.ms) return;
+    this.#countSessions();
+    [this.#uncounted, this.#countedAt] = [0, now];
   }
 
   committed(): void {
@@ -139,7 +121,7 @@ export class Appender {
   /** Forgets the ids of names: some have been deleted. */
   forgetNames(): void {
     this.#names.forget();
-    this.#arbiter.forgetNames();
+    this.#duplicates.forgetNames();
   }
 
   /** Takes players who have been erased since then out of what comes, too. */
@@ -148,8 +130,7 @@ export class Appender {
   }
 
   rolledBack(): void {
-    this.#names.forget();
-    this.#arbiter.forgetNames();
+    this.forgetNames();
     this.keys.rolledBack();
   }
 

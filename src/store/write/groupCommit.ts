@@ -8,7 +8,6 @@ import { GROUP_EVENTS } from '../db/sizes.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { unsynced } from '../db/unsynced.ts';
 import { Appender, type Counts, type ReceivedBatch } from './appender.ts';
-import { CommitMeter } from './commitMeter.ts';
 import { DiskFull, type DiskFullEvents } from './diskFull.ts';
 import type { KeyLimits } from './keys.ts';
 import { MaintenanceSteps } from './maintenanceSteps.ts';
@@ -37,6 +36,16 @@ export interface GroupCommitEvents extends DiskFullEvents {
   unexpected(error: unknown): void;
 }
 
+/** Of the successful group commits of this process. */
+export interface CommitTotals {
+  commits: number;
+  requests: number;
+  /** From BEGIN to the end of COMMIT. */
+  seconds: number;
+  /** Of COMMIT alone: writing and syncing the WAL. */
+  syncSeconds: number;
+}
+
 /** A request that waits for its commit. */
 interface QueuedRequest extends ReceivedBatch {
   /** Milliseconds of the monotonic clock. */
@@ -60,7 +69,7 @@ export class GroupCommit {
   readonly #db: Database;
   readonly checkpoints: Checkpointer;
   readonly full: DiskFull;
-  readonly meter = new CommitMeter();
+  readonly totals: CommitTotals = { commits: 0, requests: 0, seconds: 0, syncSeconds: 0 };
   readonly appender: Appender;
   readonly #maintenance: MaintenanceSteps;
   readonly #on: GroupCommitEvents;
@@ -76,6 +85,8 @@ export class GroupCommit {
   #isFailed = false;
   #isClosed = false;
   #reportDamageFrom = 0;
+  /** When the last group was in its transaction, and committed. */
+  #filledAt = 0;
   #committedAt = Number.NEGATIVE_INFINITY;
   readonly #holds = new Set<Unavailability>();
 
@@ -247,7 +258,7 @@ export class GroupCommit {
 
   #commit(group: QueuedRequest[]): void {
     let counts: Counts[];
-    this.meter.begin();
+    const beganAt = performance.now();
     try {
       counts = this.#commitGroup.immediate(group);
     } catch (error) {
@@ -255,8 +266,11 @@ export class GroupCommit {
       this.#groupFailed(group, error);
       return;
     }
-    this.meter.committed(group.length);
     this.#committedAt = performance.now();
+    this.totals.commits++;
+    this.totals.requests += group.length;
+    this.totals.seconds += (this.#committedAt - beganAt) / 1_000;
+    this.totals.syncSeconds += (this.#committedAt - this.#filledAt) / 1_000;
     this.appender.committed();
     this.full.succeeded();
     for (const [i, request] of group.entries()) request.resolve(counts[i]!);
@@ -265,7 +279,7 @@ export class GroupCommit {
   #appendAll(group: QueuedRequest[]): Counts[] {
     const counts = this.appender.append(group);
     this.#beforeCommit();
-    this.meter.filled();
+    this.#filledAt = performance.now();
     return counts;
   }
 

@@ -12,7 +12,7 @@ import { Committer, court, keyState, scratch, unbindable } from '../../harness/s
 
 const NEW = { accepted: 1, duplicates: 0, conflicts: 0 };
 const KNOWN = { accepted: 0, duplicates: 1, conflicts: 0 };
-const IN_CONFLICT = { accepted: 0, duplicates: 1, conflicts: 1, sharedIds: undefined };
+const IN_CONFLICT = { accepted: 0, duplicates: 1, conflicts: 1 };
 
 t.test(
   'a copy with another JSON value is a conflict, the first stays, and the same value written otherwise is none',
@@ -60,19 +60,6 @@ t.test('ids of names from a rolled-back transaction are not used in the next one
   t.end();
 });
 
-t.test('a conflict with another court or source is reported as two cameras with one event_id', (t) => {
-  const store = new Committer(scratch(t).db);
-  const sent = event({ event_id: '1' });
-  t.strictSame(store.append(...court(sent)), NEW);
-  for (const change of [{ court_id: 'c' }, { source: 's' }, { court_id: 'c', payload: {} }])
-    t.match(store.append(...court({ ...sent, ...change })), { ...IN_CONFLICT, sharedIds: 1 });
-  const request = court(sent, { ...sent, confidence: 0.5 }, { ...sent, source: 's' });
-  const counts = store.append(...request);
-  t.match(counts, { accepted: 0, duplicates: 3, conflicts: 2, sharedIds: 1 });
-  t.equal(counts.firstConflict?.source, 's', 'of the conflicts it is the one to tell of');
-  t.end();
-});
-
 t.test('a key that a crash left in both places leads to the event of its copy, once that was pruned', (t) => {
   const { folder, db } = scratch(t);
   const first = new Committer(db, Date.now, { ...KEY_LIMITS, step: 100 });
@@ -116,12 +103,13 @@ t.test('a row that the disk has changed is replaced when its event comes again',
 t.test('the duplicates of each request are named, and those of them that are in conflict', (t) => {
   const { db } = scratch(t);
   const { appender } = new Committer(db);
-  const [first, other, changed] = court(
+  const [first, other, changed, shared] = court(
     event({ event_id: 'a' }),
     event(),
     event({ event_id: 'a', confidence: 0.1 }),
+    event({ event_id: 'a', source: 'cam-9' }),
   );
-  const requests = [[first!], [first!, other!, changed!], [other!]].map((events) => ({
+  const requests = [[first!], [first!, other!, changed!], [other!], [shared!]].map((events) => ({
     events,
     receivedMs: 0,
   }));
@@ -130,8 +118,9 @@ t.test('the duplicates of each request are named, and those of them that are in 
     counts.map(({ copies }) => copies),
     [
       undefined,
-      { all: [first, changed], inConflict: [{ event: changed, other: undefined }] },
+      { all: [first, changed], inConflict: [{ event: changed, isShared: false }] },
       { all: [other], inConflict: [] },
+      { all: [shared], inConflict: [{ event: shared, isShared: true }] },
     ],
   );
   t.end();

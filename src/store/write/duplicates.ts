@@ -1,0 +1,128 @@
+import type { Database, Statement } from 'better-sqlite3';
+import { CONFLICT_COPIES, CONFLICT_COPY_BYTES } from '../../base/limits.ts';
+import { type CourtEvent, eventToJson } from '../../protocol/courtEvent.ts';
+import { sameJson } from '../../protocol/sameJson.ts';
+import { ArrivalDecoder, type DecodedEvent } from '../read/arrivalRow.ts';
+import { Damage } from '../read/damage.ts';
+
+/** An event that came, with the id of its session. */
+export interface Arrived {
+  readonly session: number;
+  readonly event: CourtEvent;
+  /** Milliseconds since 1970-01-01T00:00:00Z. */
+  readonly receivedMs: number;
+}
+
+/** A duplicate whose JSON value differs from that of the stored event. */
+export interface Conflict {
+  /** As sent. */
+  readonly event: CourtEvent;
+  /** Whether the court or the source differs, too: two cameras share an event_id. */
+  readonly isShared: boolean;
+}
+
+/**
+ * Compares events that came again with the stored ones, and counts them. Of an event in conflict the latest other version is kept
+ * for `courtd conflicts`, and of those the newest CONFLICT_COPIES. Call all of it in the transaction of the request.
+ */
+export class Duplicates {
+  readonly #db: Database;
+  #decoder: ArrivalDecoder;
+  #last: DecodedEvent | undefined;
+  #hasNewCopies = false;
+  readonly #countDuplicate: Statement<[number]>;
+  readonly #countConflict: Statement<[number, number, number]>;
+  readonly #putCopy: Statement<[number, string | null]>;
+  readonly #trimCopies: Statement<[]>;
+  readonly #removals: readonly Statement<[{ seq: number; session: number }]>[];
+
+  constructor(db: Database) {
+    this.#db = db;
+    this.#decoder = new ArrivalDecoder(db);
+    this.#countDuplicate = db.prepare('UPDATE session SET duplicates = duplicates + 1 WHERE id = ?');
+    this.#countConflict = db.prepare(`
+      INSERT INTO conflict (session, seq, copies, last_ms) VALUES (?, ?, 1, ?)
+      ON CONFLICT DO UPDATE SET copies = copies + 1, last_ms = excluded.last_ms`);
+    this.#putCopy = db.prepare(`
+      INSERT INTO conflict_copy (seq, turn, event)
+      VALUES (?, (SELECT ifnull(max(turn), 0) + 1 FROM conflict_copy), ?)
+      ON CONFLICT DO UPDATE SET turn = excluded.turn, event = excluded.event`);
+    this.#trimCopies = db.prepare(`
+      DELETE FROM conflict_copy
+       WHERE turn <= (SELECT turn FROM conflict_copy ORDER BY turn DESC LIMIT 1 OFFSET ${CONFLICT_COPIES})`);
+    this.#removals = [
+      // A session that has lost one does not know its first and last event.
+      `UPDATE session SET events = events - 1, first_ns = NULL, last_ns = NULL
+        WHERE id = @session AND @seq <= (SELECT counted_up_to FROM flushed)`,
+      'DELETE FROM event WHERE seq = @seq',
+      'DELETE FROM conflict WHERE session = @session AND seq = @seq',
+      'DELETE FROM conflict_copy WHERE seq = @seq',
+    ].map((sql) => db.prepare(sql));
+  }
+
+  /** Call it before each transaction: rows may have changed. */
+  begin(): void {
+    this.#last = undefined;
+  }
+
+  /** Call it after a rollback, and when names are deleted: their ids are given to other names. */
+  forgetNames(): void {
+    this.#decoder = new ArrivalDecoder(this.#db);
+  }
+
+  /**
+   * @param seq what the key of the event that came leads to.
+   * @returns the stored event; undefined if it was pruned, or if the disk has changed its row: that is deleted, and makes room for
+   * the event that came.
+   */
+  find(seq: number, { session, event }: Arrived): DecodedEvent | undefined {
+    // A request may have the same key many times, and the stored event may be large.
+    if (this.#last?.seq === seq) return this.#last;
+    const row = this.#decoder.row(seq);
+    if (row === undefined) return undefined;
+    const stored = this.#decoder.event(row, new Damage());
+    const { sessionId, eventId, revision } = event;
+    const isIt =
+      stored?.sessionId === sessionId && stored.eventId === eventId && stored.revision === revision;
+    if (isIt) {
+      this.#last = stored;
+      return stored;
+    }
+    // An intact row of another event means that the key is damaged: that event stays.
+    if (stored === undefined) for (const removal of this.#removals) removal.run({ seq, session });
+    return undefined;
+  }
+
+  /** Counts an event that came again. @param first the stored one. @returns the conflict, if it is one. */
+  count(first: DecodedEvent, { session, event, receivedMs }: Arrived): Conflict | undefined {
+    this.#countDuplicate.run(session);
+    if (isSameEvent(first, event)) return undefined;
+    this.#countConflict.run(session, first.seq, receivedMs);
+    const text = eventToJson(event);
+    this.#putCopy.run(first.seq, Buffer.byteLength(text) <= CONFLICT_COPY_BYTES ? text : null);
+    this.#hasNewCopies = true;
+    return { event, isShared: first.courtId !== event.courtId || first.source !== event.source };
+  }
+
+  /** Deletes the oldest copies. Call it before the commit. */
+  trim(): void {
+    if (this.#hasNewCopies) this.#trimCopies.run();
+    this.#hasNewCopies = false;
+  }
+}
+
+/** @returns whether the stored event is the same JSON value. Of one that was erased nothing else can be said. */
+function isSameEvent(stored: DecodedEvent, event: CourtEvent): boolean {
+  return (
+    stored.erased === true ||
+    (stored.type === event.type &&
+      stored.courtId === event.courtId &&
+      stored.venueId === event.venueId &&
+      stored.source === event.source &&
+      stored.schemaVersion === event.schemaVersion &&
+      stored.eot === event.eot &&
+      stored.confidence === event.confidence &&
+      sameJson(stored.payload, event.payload) &&
+      sameJson(stored.extra ?? '{}', event.extra ?? '{}'))
+  );
+}
