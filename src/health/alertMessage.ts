@@ -1,11 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
+import https from 'node:https';
+import os from 'node:os';
 import path from 'node:path';
 import { writeAtomically } from '../base/atomicFile.ts';
+import { http } from '../base/nodeHttp.ts';
 import { OperatorError, UsageError } from '../base/operatorError.ts';
-import { isQuiet, type QuietHours } from '../base/quietHours.ts';
-import { isoTime, span } from '../base/units.ts';
+import { isQuiet, quietHoursOf } from '../base/quietHours.ts';
+import { isoTime } from '../base/units.ts';
 import { visible } from '../base/visibleText.ts';
 import type { Status } from './boxStatus.ts';
 import type { StatusProblem } from './finding.ts';
@@ -24,24 +27,13 @@ export interface AlertMessage {
   readonly solved: readonly StatusProblem[];
 }
 
-export interface AlertSettings {
-  readonly box: string;
-  readonly runDir: string;
-  readonly url?: string | undefined;
-  readonly command?: string | undefined;
-  readonly ping?: string | undefined;
-  readonly quiet?: QuietHours | undefined;
-  /** Keeps what was sent across restarts; without it a restart sends all problems again. */
-  readonly stateFile?: string | undefined;
-  readonly log: (sentence: string) => void;
-}
+/** By what stays the same of each while it lasts. */
+type Problems = ReadonlyMap<string, StatusProblem>;
 
 /** A difference that does not last this long is not sent. */
 const STEADY_MS = 60_000;
-/** Between two messages, and between two pings. */
+/** Between two messages, between two pings, and from the start of a daemon until it has found every problem again. */
 const PAUSE_MS = 5 * 60_000;
-/** A daemon that has just started may not have found every problem again. */
-const SETTLE_MS = 5 * 60_000;
 /** Without a daemon, or with one that hangs, `status.json` gets older than this. */
 const STATUS_STALE_MS = 120_000;
 const SEND_MS = 15_000;
@@ -49,60 +41,61 @@ const SEND_MS = 15_000;
 const TEXT_BYTES = 3_900;
 
 export class Alert {
-  readonly #settings: AlertSettings;
-  #sent: ReadonlyMap<string, StatusProblem>;
-  /** Since when a problem is new or solved, by its key. */
+  readonly #statusFile: string;
+  /** Keeps what was sent across restarts; without it a restart sends all problems again. */
+  readonly #stateFile: string | undefined;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #log: (sentence: string) => void;
+  #sent: Problems;
+  /** Since when a problem is new or solved. */
   #since = new Map<string, number>();
   #messageMs = Number.NEGATIVE_INFINITY;
   #pingMs = Number.NEGATIVE_INFINITY;
-  #startedAt: string | null | undefined;
-  #startMs = 0;
+  #started: { readonly at: string | null | undefined; readonly ms: number } | undefined;
 
-  /** @throws {UsageError} if an address is not one, or nobody is to be alerted. */
-  constructor(settings: AlertSettings) {
-    const { url, command, ping, stateFile } = settings;
-    for (const address of [url, ping]) {
-      if (address === undefined || /^https?:$/.test(URL.parse(address)?.protocol ?? '')) continue;
-      throw new UsageError(
-        'An alert address is not a URL. Begin COURTD_ALERT_URL and COURTD_PING_URL with http:// or https://.',
-      );
-    }
-    if (url === undefined && command === undefined && ping === undefined) {
+  /** @param env has the settings. @throws {UsageError} if an address is not one, or nobody is to be alerted. */
+  constructor(runDir: string, env: NodeJS.ProcessEnv, log: (sentence: string) => void) {
+    const { COURTD_ALERT_URL: url, COURTD_ALERT_COMMAND: command, COURTD_PING_URL: ping } = env;
+    if ((url ?? command ?? ping) === undefined) {
       throw new UsageError(
         'Nobody is to be alerted. Set COURTD_ALERT_URL, COURTD_ALERT_COMMAND or COURTD_PING_URL.',
       );
     }
-    this.#settings = settings;
-    this.#sent = byKey(stateFile === undefined ? [] : readState(stateFile));
+    if ([url, ping].some((address) => address && !/^https?:$/.test(URL.parse(address)?.protocol ?? ''))) {
+      throw new UsageError(
+        'An alert address is not a URL. Begin COURTD_ALERT_URL and COURTD_PING_URL with http:// or https://.',
+      );
+    }
+    this.#statusFile = path.join(runDir, 'status.json');
+    this.#stateFile = env.STATE_DIRECTORY && path.join(env.STATE_DIRECTORY, 'sent.json');
+    this.#env = env;
+    this.#log = log;
+    this.#sent = readState(this.#stateFile);
   }
 
   /** Reads `status.json`, and sends and pings if that is due. @param nowMs of a clock that never jumps. */
   async look(nowMs: number): Promise<void> {
-    const { runDir, quiet } = this.#settings;
-    const status = readStatus(runDir);
-    if (status.daemon?.started_at !== this.#startedAt) {
-      this.#startedAt = status.daemon?.started_at;
-      this.#startMs = nowMs;
-    }
-    const found = byKey(status.problems);
+    const { state, problems, daemon } = readStatus(this.#statusFile);
+    if (this.#started?.at !== daemon?.started_at) this.#started = { at: daemon?.started_at, ms: nowMs };
+    const found = byKey(problems);
+    const quiet = quietHoursOf(this.#env.COURTD_QUIET ?? '');
     // Without a daemon nothing is known of the other problems.
     const mayBeSolved =
-      status.daemon !== undefined &&
-      nowMs - this.#startMs >= SETTLE_MS &&
+      daemon !== undefined &&
+      nowMs - (this.#started?.ms ?? nowMs) >= PAUSE_MS &&
       !(quiet && isQuiet(quiet, new Date()));
-    const isSteady = ([key]: readonly [string, StatusProblem]) =>
-      nowMs - (this.#since.get(key) ?? nowMs) >= STEADY_MS;
-    const fresh = [...found].filter(([key]) => !this.#sent.has(key));
-    const gone = mayBeSolved ? [...this.#sent].filter(([key]) => !found.has(key)) : [];
+    const fresh = without(found, this.#sent);
+    const gone = mayBeSolved ? without(this.#sent, found) : [];
     this.#since = new Map([...fresh, ...gone].map(([key]) => [key, this.#since.get(key) ?? nowMs]));
-    const now = new Map(fresh.filter(isSteady));
-    const solved = new Map(gone.filter(isSteady));
+    const steady = (all: readonly [string, StatusProblem][]) =>
+      new Map(all.filter(([key]) => nowMs - this.#since.get(key)! >= STEADY_MS));
+    const [now, solved] = [steady(fresh), steady(gone)];
     const isDue = now.size + solved.size > 0 && nowMs - this.#messageMs >= PAUSE_MS;
-    if (isDue && (await this.send(status.state, [...now.values()], [...solved.values()]))) {
+    if (isDue && (await this.send(state, [...now.values()], [...solved.values()]))) {
       this.#messageMs = nowMs;
-      this.#keep(new Map([...[...this.#sent].filter(([key]) => !solved.has(key)), ...now]));
+      this.#keep(new Map([...without(this.#sent, solved), ...now]));
     }
-    await this.#ping(status.state, nowMs);
+    await this.#ping(state, nowMs);
   }
 
   /** @returns whether the address or the command accepted it: each that is set gets it. */
@@ -111,80 +104,81 @@ export class Alert {
     now: readonly StatusProblem[],
     solved: readonly StatusProblem[],
   ): Promise<boolean> {
-    const { box, url, command, log } = this.#settings;
+    const { COURTD_ALERT_URL, COURTD_ALERT_COMMAND, COURTD_SHIP_BOX: box = os.hostname() } = this.#env;
     const text = textOf(box, now, solved);
     const message: AlertMessage = { box, at: isoTime(Date.now()), state, text, new: now, solved };
     const body = JSON.stringify(message);
-    const headers = { 'Content-Type': 'application/json' };
-    const faults = await Promise.all([
-      // A POST that follows a redirect may become a GET of some page that accepts anything.
-      url === undefined ? 'unset' : request(url, { method: 'POST', headers, body, redirect: 'manual' }),
-      command === undefined ? 'unset' : run(command, body),
+    const deliver = async (how: typeof request, name: string, to: string | undefined) => {
+      if (to === undefined) return false;
+      const fault = await how(to, body);
+      const counts = `${now.length} new and ${solved.length} solved`;
+      this.#log(
+        `${name} ${fault === undefined ? `accepted ${counts}` : `did not accept a message: ${fault}`}.`,
+      );
+      return fault === undefined;
+    };
+    const accepted = await Promise.all([
+      deliver(request, 'COURTD_ALERT_URL', COURTD_ALERT_URL),
+      deliver(run, 'COURTD_ALERT_COMMAND', COURTD_ALERT_COMMAND),
     ]);
-    for (const [i, name] of ['COURTD_ALERT_URL', 'COURTD_ALERT_COMMAND'].entries()) {
-      if (faults[i] === undefined) log(`${name} accepted ${now.length} new and ${solved.length} solved.`);
-      else if (faults[i] !== 'unset') log(`${name} did not accept a message: ${faults[i]}.`);
-    }
-    return faults.includes(undefined);
+    return accepted.includes(true);
   }
 
   /** A dead-man's switch elsewhere alerts somebody if the pings stop. */
   async #ping(state: Status['state'], nowMs: number): Promise<void> {
-    const { ping, log } = this.#settings;
+    const { COURTD_PING_URL: ping } = this.#env;
     if (ping === undefined || !['ok', 'attention'].includes(state) || nowMs - this.#pingMs < PAUSE_MS) return;
-    const fault = await request(ping, {});
+    const fault = await request(ping);
     if (fault === undefined) this.#pingMs = nowMs;
-    else log(`COURTD_PING_URL cannot be fetched: ${fault}.`);
+    else this.#log(`COURTD_PING_URL cannot be fetched: ${fault}.`);
   }
 
-  #keep(sent: ReadonlyMap<string, StatusProblem>): void {
+  #keep(sent: Problems): void {
     this.#sent = sent;
-    const { stateFile, log } = this.#settings;
+    if (this.#stateFile === undefined) return;
     try {
-      if (stateFile !== undefined) writeAtomically(stateFile, JSON.stringify([...sent.values()]));
+      writeAtomically(this.#stateFile, JSON.stringify([...sent.values()]));
     } catch (error) {
       // A full disk is a problem to send, so it must not end this process.
       if (!(error instanceof OperatorError)) throw error;
-      log(error.message);
+      this.#log(error.message);
     }
   }
 }
 
 /** @returns what the daemon wrote; a problem instead if that is missing or old. */
-function readStatus(runDir: string): Pick<Status, 'state' | 'problems'> & Partial<Pick<Status, 'daemon'>> {
-  const file = path.join(runDir, 'status.json');
-  let ageMs: number | undefined;
+function readStatus(file: string): Pick<Status, 'state' | 'problems'> & Partial<Status> {
   try {
-    ageMs = Math.abs(Date.now() - fs.statSync(file).mtimeMs);
+    const ageMs = Math.abs(Date.now() - fs.statSync(file).mtimeMs);
     if (ageMs <= STATUS_STALE_MS) return JSON.parse(fs.readFileSync(file, 'utf8'));
+    return { state: 'failing', problems: [problem('daemon_hangs')] };
   } catch {
     // Missing, closed to this user or damaged: the same problem for the reader of the alert.
+    return { state: 'stopped', problems: [problem('daemon_stopped')] };
   }
-  const hangs = `The daemon has not written ${file} for ${span((ageMs ?? 0) / 1_000)}.`;
-  if (ageMs === undefined) return { state: 'stopped', problems: [problem('daemon_stopped')] };
-  return { state: 'failing', problems: [problem('daemon_hangs', hangs)] };
+}
+
+/** @returns what was sent; nothing if the file is missing or damaged: then all problems are sent again. */
+function readState(file: string | undefined): Problems {
+  try {
+    return byKey(file === undefined ? [] : JSON.parse(fs.readFileSync(file, 'utf8')));
+  } catch {
+    return new Map();
+  }
 }
 
 /** Numbers and times change while a problem lasts; those inside of names, such as cam-1, do not. */
 const CHANGING =
-  /(?<![\w.:-])(?:once|\d+(?:\.\d+)?(?: (?:s|min|h|d|days?|times?|times a minute|events?|[KMGT]?i?B)\b)?|\d{4}-\d\d-\d\dT[\d:.]+Z)(?![\w:-]|\.\d)/g;
+  /(?<![\w.:-])(?:once|\d+(?:\.\d+)?(?: (?:s|min|h|d|days?|times?|events?|[KMGT]?i?B)\b)?|\d{4}-\d\d-\d\dT[\d:.]+Z)(?![\w:-]|\.\d)/g;
 
-/** @returns problems by a key that stays the same while a problem lasts. */
-function byKey(problems: readonly StatusProblem[]): Map<string, StatusProblem> {
-  return new Map(
-    problems.map((one) => [`${one.code} ${one.message.replace(CHANGING, '').replace(/\s+/g, ' ')}`, one]),
-  );
+function byKey(problems: readonly StatusProblem[]): Problems {
+  const keyOf = ({ code, message }: StatusProblem) =>
+    `${code} ${message.replace(CHANGING, '').replace(/\s+/g, ' ')}`;
+  return new Map(problems.map((one) => [keyOf(one), one]));
 }
 
-function readState(file: string): StatusProblem[] {
-  try {
-    return JSON.parse(fs.readFileSync(file, 'utf8')).filter(
-      (one: StatusProblem) => typeof one.message === 'string',
-    );
-  } catch {
-    // Missing or damaged: all problems are sent again.
-    return [];
-  }
+function without(all: Problems, others: Problems): [string, StatusProblem][] {
+  return [...all].filter(([key]) => !others.has(key));
 }
 
 function textOf(box: string, now: readonly StatusProblem[], solved: readonly StatusProblem[]): string {
@@ -200,44 +194,36 @@ function textOf(box: string, now: readonly StatusProblem[], solved: readonly Sta
   return `${cut}… "courtd status" on the box shows all ${now.length}.`;
 }
 
-/** @returns why it did not accept; without the address, which may hold a secret. */
-async function request(address: string, options: RequestInit): Promise<string | undefined> {
-  const url = new URL(address);
-  const headers = new Headers(options.headers);
+/**
+ * Posts a body, or gets what is there. A redirect is not followed: it leads to a page that accepts anything.
+ * @returns why it was not accepted; without the address, which may hold a secret.
+ */
+async function request(address: string, body?: string): Promise<string | undefined> {
+  const { request } = address.startsWith('https:') ? https : http;
+  const method = body === undefined ? 'GET' : 'POST';
+  const headers = { 'Content-Type': 'application/json' };
   try {
-    // As curl does; fetch refuses an address with a password.
-    const [user, password] = [url.username, url.password].map(decodeURIComponent);
-    if (user !== '' || password !== '') headers.set('Authorization', `Basic ${btoa(`${user}:${password}`)}`);
-    url.username = url.password = '';
-    const response = await fetch(url, { ...options, headers, signal: AbortSignal.timeout(SEND_MS) });
-    await response.body?.cancel();
-    return response.ok ? undefined : `it answered ${response.status}`;
+    const sent = request(address, { method, headers, agent: false, signal: AbortSignal.timeout(SEND_MS) });
+    const [response] = await once(sent.end(body), 'response');
+    // What it says, or fails to say, about its status changes nothing.
+    response.on('error', () => {}).resume();
+    const { statusCode: status } = response;
+    return status >= 200 && status < 300 ? undefined : `it answered ${status}`;
   } catch (error) {
-    const { name, cause } = error as Error;
-    if (name === 'TimeoutError') return `it did not answer within ${SEND_MS / 1_000} s`;
-    const { code, message = '' } = (cause ?? {}) as Partial<NodeJS.ErrnoException>;
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ABORT_ERR') return `it did not answer within ${SEND_MS / 1_000} s`;
     return `it cannot be reached (${code ?? message})`;
   }
 }
 
 /** @returns why it did not accept. Of courtd's own settings, which hold secrets, the command gets none. */
-async function run(command: string, body: string): Promise<string | undefined> {
+async function run(command: string, body = ''): Promise<string | undefined> {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('COURTD_')));
-  // A process group of its own, so that what the shell has started ends with it.
-  const child = spawn('/bin/sh', ['-c', command], {
-    env,
-    stdio: ['pipe', 'ignore', 'inherit'],
-    detached: true,
-  });
-  const timer = setTimeout(() => process.kill(-child.pid!, 'SIGKILL'), SEND_MS);
+  // timeout(1) ends what the shell has started, too.
+  const args = ['--kill-after=1', `${SEND_MS / 1_000}`, '/bin/sh', '-c', command];
+  const child = spawn('timeout', args, { env, stdio: ['pipe', 'ignore', 'inherit'] });
   // A command that ends without reading is judged by its exit status.
   child.stdin.on('error', () => {}).end(body);
-  try {
-    const [status, signal] = await once(child, 'exit');
-    return status === 0 ? undefined : `it ended with ${signal ?? `exit status ${status}`}`;
-  } catch (error) {
-    return `it cannot be started (${(error as NodeJS.ErrnoException).code})`;
-  } finally {
-    clearTimeout(timer);
-  }
+  const [status] = await once(child, 'exit').catch(({ code }) => [code]);
+  return status === 0 ? undefined : `it ended with exit status ${status}`;
 }

@@ -44,7 +44,7 @@ export async function statusWithoutDaemon(data: DataDirectory, isRunning: boolea
   return {
     state: isRunning ? 'failing' : 'stopped',
     problems: [
-      isRunning ? problem('daemon_hangs', data.path) : problem('daemon_stopped'),
+      problem(isRunning ? 'daemon_hangs' : 'daemon_stopped'),
       ...(facts.isDamaged ? [problem('damage')] : []),
       ...(facts.store.free_bytes < RESERVE_BYTES ? [problem('disk_full', facts.room)] : []),
     ],

@@ -55,8 +55,8 @@ export const BOX_PROBLEMS = {
     'The daemon does not run, so no events are accepted.',
     'Run "sudo systemctl start courtd.socket courtd.service". If it stops again, "journalctl -u courtd" shows why.',
   ]),
-  daemon_hangs: fail((directory: string) => [
-    `The daemon holds ${directory} but does not answer: it is starting, or its disk is stalled.`,
+  daemon_hangs: fail(() => [
+    'The daemon does not answer: it is starting, or its disk is stalled.',
     'Wait 30 s and run "courtd status" again. If it still hangs, look for disk errors with "dmesg", then run "sudo systemctl restart courtd".',
   ]),
   damage: fail(() => [

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { Alert, type AlertMessage, type AlertSettings } from '../../src/health/alertMessage.ts';
+import { Alert, type AlertMessage } from '../../src/health/alertMessage.ts';
 import type { StatusProblem } from '../../src/health/finding.ts';
 import { BIN, courtd, Daemon, start, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
@@ -53,12 +53,12 @@ const FULL: StatusProblem = {
 };
 
 /** An alert whose box says what `say` is given, and whose clock is moved by `look`. */
-function alertOf(t: Test, more: Partial<AlertSettings>) {
+function alertOf(t: Test, settings: NodeJS.ProcessEnv) {
   const runDir = temporaryFolder(t);
   const file = path.join(runDir, 'status.json');
   const logged: string[] = [];
-  const settings = { box: 'venue-7', runDir, stateFile: path.join(temporaryFolder(t), 'sent.json'), ...more };
-  const make = () => new Alert({ ...settings, log: (sentence) => logged.push(sentence) });
+  const env = { COURTD_SHIP_BOX: 'venue-7', STATE_DIRECTORY: temporaryFolder(t), ...settings };
+  const make = () => new Alert(runDir, env, (sentence) => logged.push(sentence));
   let [alert, nowMs] = [make(), 0];
   return {
     logged,
@@ -84,7 +84,7 @@ const told = ({ new: now, solved }: AlertMessage) => [
 
 t.test('a problem that lasts a minute is sent once, and once that it is solved', async (t) => {
   const hook = await hookOf(t);
-  const { say, look, restart } = alertOf(t, { url: hook.url });
+  const { say, look, restart } = alertOf(t, { COURTD_ALERT_URL: hook.url });
   say(silent('cam-1'));
   await look();
   t.equal(hook.received.length, 0);
@@ -111,7 +111,7 @@ t.test('a problem that lasts a minute is sent once, and once that it is solved',
 
 t.test('what changes within five minutes of a message is sent together', async (t) => {
   const hook = await hookOf(t);
-  const { say, look } = alertOf(t, { url: hook.url });
+  const { say, look } = alertOf(t, { COURTD_ALERT_URL: hook.url });
   say(silent('cam-1'));
   await look(2);
   say(silent('cam-1'), silent('cam-2'));
@@ -130,7 +130,7 @@ t.test('what changes within five minutes of a message is sent together', async (
 t.test('a message that was not accepted is tried again each minute, as things are then', async (t) => {
   const hook = await hookOf(t);
   hook.status = 503;
-  const { say, look, logged } = alertOf(t, { url: `${hook.url}/secret` });
+  const { say, look, logged } = alertOf(t, { COURTD_ALERT_URL: `${hook.url}/secret` });
   say(silent('cam-1'));
   await look(4);
   t.equal(hook.received.length, 3);
@@ -147,7 +147,7 @@ t.test('a message that was not accepted is tried again each minute, as things ar
 
 t.test('nothing is solved in the first five minutes after a start, nor in quiet hours', async (t) => {
   const hook = await hookOf(t);
-  const { say, look, restart } = alertOf(t, { url: hook.url });
+  const { say, look, restart } = alertOf(t, { COURTD_ALERT_URL: hook.url });
   say(silent('cam-1'));
   await look(2);
   restart();
@@ -156,8 +156,9 @@ t.test('nothing is solved in the first five minutes after a start, nor in quiet 
   t.equal(hook.received.length, 1);
   await look();
   t.strictSame(hook.messages().slice(1).map(told), [[[], [silent('cam-1').message]]]);
-  const quiet = { from: 0, to: 24 * 60 };
-  const night = alertOf(t, { url: hook.url, quiet });
+  const [from, to] = [-1, 1].map((hours) => new Date(Date.now() + hours * 60 * MINUTE).toTimeString());
+  const COURTD_QUIET = `${from!.slice(0, 5)}-${to!.slice(0, 5)}`;
+  const night = alertOf(t, { COURTD_ALERT_URL: hook.url, COURTD_QUIET });
   night.say(silent('cam-1'));
   await night.look(10);
   night.say();
@@ -167,7 +168,7 @@ t.test('nothing is solved in the first five minutes after a start, nor in quiet 
 
 t.test('no status.json is a problem, an old one is another, and neither solves what was there', async (t) => {
   const hook = await hookOf(t);
-  const { say, look, file } = alertOf(t, { url: hook.url });
+  const { say, look, file } = alertOf(t, { COURTD_ALERT_URL: hook.url });
   say(FULL);
   await look(7);
   const old = Date.now() / 1_000 - 121;
@@ -190,12 +191,14 @@ t.test(
   async (t) => {
     const folder = temporaryFolder(t);
     process.env.COURTD_ALERT_URL = 'https://secret.example';
-    const { say, look } = alertOf(t, { command: `cat > ${folder}/message; env > ${folder}/env` });
+    const { say, look } = alertOf(t, {
+      COURTD_ALERT_COMMAND: `cat > ${folder}/message; env > ${folder}/env`,
+    });
     say(FULL);
     await look(2);
     t.strictSame(JSON.parse(fs.readFileSync(`${folder}/message`, 'utf8')).new, [FULL]);
     t.notMatch(fs.readFileSync(`${folder}/env`, 'utf8'), /COURTD_/);
-    const failing = alertOf(t, { command: 'exit 7' });
+    const failing = alertOf(t, { COURTD_ALERT_COMMAND: 'exit 7' });
     failing.say(FULL);
     await failing.look(3);
     t.match(failing.logged, [/exit status 7/, /exit status 7/]);
@@ -204,7 +207,7 @@ t.test(
 
 t.test('the ping is fetched every five minutes while the box is not failing', async (t) => {
   const hook = await hookOf(t);
-  const { say, look, file } = alertOf(t, { ping: hook.url });
+  const { say, look, file } = alertOf(t, { COURTD_PING_URL: hook.url });
   say(silent('cam-1'));
   await look(6);
   t.match(hook.received, [{ method: 'GET' }, { method: 'GET' }]);
@@ -223,7 +226,7 @@ t.test(
   'a long message is cut to what a chat accepts; a name and a password of the address are sent',
   async (t) => {
     const hook = await hookOf(t);
-    const { say, look } = alertOf(t, { url: hook.url.replace('//', '//me:p%40ss@') });
+    const { say, look } = alertOf(t, { COURTD_ALERT_URL: hook.url.replace('//', '//me:p%40ss@') });
     say(...Array.from({ length: 200 }, (_, i) => silent(`Kamera-ü-${i}`)));
     await look(2);
     const [{ text, new: now }] = hook.messages() as [AlertMessage];

@@ -1,9 +1,6 @@
-import os from 'node:os';
-import path from 'node:path';
 import type { Command } from 'commander';
 import { UsageError } from '../../base/operatorError.ts';
 import { pause } from '../../base/pause.ts';
-import { quietHoursOf } from '../../base/quietHours.ts';
 import { abortOnSignal } from '../../base/signals.ts';
 import { Alert } from '../../health/alertMessage.ts';
 import { runDir } from '../options/optionParsers.ts';
@@ -38,22 +35,12 @@ interface AlertOptions {
 
 /** `courtd alert`: until a signal ends it. With `--test` the exit status is 1 if the message was not accepted. */
 async function alert({ runDir, test }: AlertOptions): Promise<void> {
-  const { env } = process;
   if (runDir === undefined) {
     throw new UsageError(
       'The directory of status.json is not set. Add "--run-dir /run/courtd", or set COURTD_RUN_DIR.',
     );
   }
-  const watch = new Alert({
-    box: env.COURTD_SHIP_BOX ?? os.hostname(),
-    runDir,
-    url: env.COURTD_ALERT_URL,
-    command: env.COURTD_ALERT_COMMAND,
-    ping: env.COURTD_PING_URL,
-    quiet: quietHoursOf(env.COURTD_QUIET ?? ''),
-    stateFile: env.STATE_DIRECTORY && path.join(env.STATE_DIRECTORY, 'sent.json'),
-    log: (sentence) => say(`courtd: ${sentence}`),
-  });
+  const watch = new Alert(runDir, process.env, (sentence) => say(`courtd: ${sentence}`));
   if (test) {
     process.exitCode = (await watch.send('ok', [], [])) ? 0 : 1;
     return;
