@@ -1,4 +1,5 @@
 import { DAY_MS } from '../base/units.ts';
+import { SlidingCounts } from './slidingCounts.ts';
 
 /** Events whose lateness is remembered: the quantile is of these. */
 const SAMPLES = 256;
@@ -15,38 +16,21 @@ export class Lateness {
   readonly #samples = new Float64Array(SAMPLES);
   #count = 0;
   /** Of the live events of each of the last minutes. */
-  readonly #least = new Float64Array(MINUTES).fill(Number.POSITIVE_INFINITY);
-  #minute = 0;
+  readonly #least = new SlidingCounts(MINUTES, MINUTE_MS, Number.POSITIVE_INFINITY);
   /** The live events: how late the first one was, how many there were, and when the first and the last one came. */
   #live = { firstMs: Number.POSITIVE_INFINITY, events: 0, since: 0, lastAt: 0 };
 
-  /** The events of the request that is being counted: their least lateness, and how many were live. */
-  #request = { leastMs: Number.POSITIVE_INFINITY, live: 0 };
-
-  /** Adds an event of a request. */
-  add(ms: number): void {
-    if (Math.abs(ms) <= DAY_MS) this.#samples[this.#count++ % SAMPLES] = ms;
-    const { leastMs, live } = this.#request;
-    this.#request = { leastMs: Math.min(ms, leastMs), live: live + Number(ms <= this.#liveUpToMs) };
-  }
-
-  /** The lateness up to which an event is live. */
-  get #liveUpToMs(): number {
-    return this.#live.firstMs + SAME_MS;
-  }
-
-  /** @param at when the events that were added since the last call were received. */
-  requestEnded(at: number): void {
-    const { leastMs: ms, live } = this.#request;
-    this.#request = { leastMs: Number.POSITIVE_INFINITY, live: 0 };
+  /** @param lateMs of the events of a request. @param at when they were received. */
+  add(lateMs: readonly number[], at: number): void {
+    for (const ms of lateMs) if (Math.abs(ms) <= DAY_MS) this.#samples[this.#count++ % SAMPLES] = ms;
+    const leastMs = Math.min(...lateMs);
     const { firstMs, lastAt } = this.#live;
-    const isLater = ms > this.#liveUpToMs;
+    const isLater = leastMs > firstMs + SAME_MS;
     if (isLater && at - lastAt <= MINUTES * MINUTE_MS) return;
-    if (isLater || ms < firstMs - SAME_MS) this.#begin(at, ms);
-    else this.#live.events += live;
+    if (isLater || leastMs < firstMs - SAME_MS) this.#begin(at, leastMs);
+    else this.#live.events += lateMs.filter((ms) => ms <= firstMs + SAME_MS).length;
     this.#live.lastAt = at;
-    const slot = this.#advance(at);
-    if (ms < this.#least[slot]!) this.#least[slot] = ms;
+    this.#least.addLeast(at, leastMs);
   }
 
   /** Call it when the box's clock was set: what was measured before is no longer comparable. */
@@ -58,7 +42,7 @@ export class Lateness {
   /** The events that seemed live were a backlog, or the clock has been set since. */
   #begin(since: number, firstMs: number): void {
     this.#live = { firstMs, events: 1, since, lastAt: since };
-    this.#least.fill(Number.POSITIVE_INFINITY);
+    this.#least.clear();
   }
 
   /** The lateness that 95 of 100 events do not exceed, in milliseconds; undefined if there was no event. */
@@ -72,19 +56,9 @@ export class Lateness {
    * lateness, so the least of the last minutes is that of the clock, once enough live events have been as late.
    */
   clockOffsetMs(at: number): number | undefined {
-    this.#advance(at);
     const { events, since, lastAt } = this.#live;
-    const least = Math.min(...this.#least);
+    const least = this.#least.least(at);
     const isKnown = events >= KNOWN.events && lastAt - since >= KNOWN.ms && Number.isFinite(least);
     return isKnown ? -least : undefined;
-  }
-
-  #advance(at: number): number {
-    const now = Math.floor(at / MINUTE_MS);
-    for (let i = Math.max(this.#minute + 1, now - MINUTES + 1); i <= now; i++) {
-      this.#least[i % MINUTES] = Number.POSITIVE_INFINITY;
-    }
-    this.#minute = Math.max(this.#minute, now);
-    return this.#minute % MINUTES;
   }
 }

@@ -24,34 +24,29 @@ export interface KeptRequest extends Refused {
   readonly token: string | undefined;
 }
 
-/** Rejected requests of one kind in the last day, as in `courtd status --json`. */
+/** Rejected requests of one code and client, and of one camera if that could be read, in the last day. */
 export interface RefusalReport {
   readonly code: ProblemCode;
   readonly client: string;
   readonly source: string | null;
   readonly court_id: string | null;
   readonly requests: number;
-  readonly last_at: string;
+  /** Since the last one. */
   readonly ago_s: number;
   /** Whether a request of this client has been accepted since. */
   readonly is_over: boolean;
-  /** The error of the latest one. */
-  readonly error: string;
 }
 
-/** Requests of one code and client, and of one camera if that could be read. */
-interface Kind extends Pick<RefusalReport, 'code' | 'client' | 'source' | 'court_id'> {
+interface Kind {
+  readonly of: Pick<RefusalReport, 'code' | 'client' | 'source' | 'court_id'>;
   readonly day: SlidingCounts;
-  /** When the last one was, by the monotonic clock. */
-  readonly lastAt: number;
-  readonly error: string;
+  lastAt: number;
 }
-
-const ALL = 0;
 
 /**
  * How many requests were rejected, by kind: for the log's summary, the status and the metrics. The requests themselves are in
- * `refused.db`. Of each code the kinds that were seen last are kept, so that a flood of one code evicts no other.
+ * `refused.db`. Of each code the kinds that were seen last are kept, so that a flood of one code evicts no other. All times are
+ * milliseconds of a clock that never jumps.
  */
 export class Refusals {
   /** Since the start of the process. These only grow. */
@@ -59,75 +54,57 @@ export class Refusals {
     ProblemCode,
     number
   >;
-  readonly #minute = new SlidingCounts(1, 60, 1_000);
+  readonly #minute = new SlidingCounts(60, 1_000);
+  /** By code. */
   readonly #kinds = new Map<string, Map<string, Kind>>();
 
-  /** @param before the requests of earlier daemons, the oldest first. @param nowMs @param now as in `add`. */
-  constructor(before: readonly RefusedRequest[] = [], nowMs = 0, now = 0) {
-    this.reset(before, nowMs, now);
-  }
-
-  /** Counts only these from now on, of what was rejected before. */
-  reset(before: readonly RefusedRequest[], nowMs: number, now: number): void {
+  /** Of what was rejected before, only these count from now on. @param requests the oldest first. */
+  reset(requests: readonly RefusedRequest[], nowMs: number, now: number): void {
     this.#kinds.clear();
-    for (const { code, client, source, courtId, error, atMs } of before) {
+    for (const { code, client, source, courtId, atMs } of requests) {
       const agoMs = Math.max(0, nowMs - atMs);
       if (agoMs < DAY_MS && Object.hasOwn(PROBLEMS, code))
-        this.#count({ code: code as ProblemCode, client, source, court_id: courtId }, error, now - agoMs);
+        this.#count({ code: code as ProblemCode, client, source, court_id: courtId }, now - agoMs);
     }
   }
 
-  /** @param now of the monotonic clock, in milliseconds. */
-  add({ client, problem: { code, message }, camera }: Refused, now: number): void {
+  add({ client, problem: { code }, camera }: Refused, now: number): void {
     const { source = null, court_id = null } = camera;
     this.byCode[code]++;
-    this.#minute.add(now, ALL, 1);
-    this.#count({ code, client, source, court_id }, message, now);
+    this.#minute.add(now);
+    this.#count({ code, client, source, court_id }, now);
   }
 
-  #count(names: Pick<Kind, 'code' | 'client' | 'source' | 'court_id'>, error: string, lastAt: number): void {
-    const { code, client, source, court_id } = names;
-    const kinds = this.#kinds.get(code) ?? new Map<string, Kind>();
-    this.#kinds.set(code, kinds);
-    const key = `${client}\n${source ?? ''}\n${court_id ?? ''}`;
-    const known = kinds.get(key);
-    const kind = known ?? {
-      ...{ code, client, source: ownText(source), court_id: ownText(court_id) },
-      day: new SlidingCounts(1, 48, 1_800_000),
-    };
-    kind.day.add(lastAt, ALL, 1);
+  #count(of: Kind['of'], now: number): void {
+    const kinds = this.#kinds.get(of.code) ?? new Map<string, Kind>();
+    this.#kinds.set(of.code, kinds);
+    const key = JSON.stringify(of);
+    // Parsed again, because a name may be a slice of a body, and would keep the whole body in memory.
+    const kind = kinds.get(key) ?? { of: JSON.parse(key), day: new SlidingCounts(48, 1_800_000), lastAt: 0 };
+    kind.day.add(now);
+    kind.lastAt = now;
+    // The one that was seen last is the last of the map.
     kinds.delete(key);
-    kinds.set(key, { ...kind, lastAt, error: known?.error === error ? known.error : ownText(error) });
+    kinds.set(key, kind);
     if (kinds.size > REFUSAL_KINDS) kinds.delete(kinds.keys().next().value!);
   }
 
-  /** @param now of the monotonic clock. @returns how many there were in the last minute. */
+  /** @returns how many there were in the last minute. */
   lastMinute(now: number): number {
-    return this.#minute.sum(now, ALL);
+    return this.#minute.sum(now);
   }
 
-  /**
-   * @param nowMs by the box's clock.
-   * @param acceptedAt when a client last got a 202, by the monotonic clock.
-   * @returns the kinds of the last day, those with the most requests first.
-   */
-  report(now: number, nowMs: number, acceptedAt: (client: string) => number): RefusalReport[] {
+  /** @param acceptedAt when a client last got a 202. @returns the kinds of the last day, those with the most requests first. */
+  report(now: number, acceptedAt: (client: string) => number): RefusalReport[] {
     return [...this.#kinds.values()]
       .flatMap((kinds) => [...kinds.values()])
-      .map(({ day, lastAt, error, ...names }) => ({
-        ...names,
-        requests: day.sum(now, ALL),
-        last_at: new Date(nowMs - (now - lastAt)).toISOString(),
+      .map(({ of, day, lastAt }) => ({
+        ...of,
+        requests: day.sum(now),
         ago_s: Math.round((now - lastAt) / 1_000),
-        is_over: acceptedAt(names.client) > lastAt,
-        error,
+        is_over: acceptedAt(of.client) > lastAt,
       }))
       .filter(({ requests }) => requests > 0)
       .sort((a, b) => b.requests - a.requests);
   }
-}
-
-/** @returns a copy of a text: a slice of a body would keep the whole body in memory. */
-function ownText<Text extends string | null>(text: Text): Text {
-  return text === null ? text : (Buffer.from(text).toString() as Text);
 }

@@ -1,42 +1,51 @@
-/** Counts of several kinds over a sliding time window, in a ring of time slots. Counting allocates nothing. */
+/** Values of a sliding time window, in a ring of time slots: counts, or the least of each slot. `at` is of a clock that never jumps. */
 export class SlidingCounts {
-  readonly #kinds: number;
-  readonly #slots: number;
+  readonly #values: Float64Array;
   readonly #slotMs: number;
-  readonly #counts: Uint32Array;
+  readonly #empty: number;
   /** The number of the newest slot since the start of the clock. */
   #newest = 0;
 
-  /** The window is `slots` times `slotMs`, less the part of the newest slot that has not passed yet. */
-  constructor(kinds: number, slots: number, slotMs: number) {
-    this.#kinds = kinds;
-    this.#slots = slots;
+  /**
+   * The window is `slots` times `slotMs`, less the part of the newest slot that has not passed yet.
+   * @param empty what a slot without values has: 0 for counts, infinity for the least.
+   */
+  constructor(slots: number, slotMs: number, empty = 0) {
+    this.#values = new Float64Array(slots).fill(empty);
     this.#slotMs = slotMs;
-    this.#counts = new Uint32Array(kinds * slots);
+    this.#empty = empty;
   }
 
-  /** @param at milliseconds of the monotonic clock. */
-  add(at: number, kind: number, count: number): void {
-    const slot = this.#advance(at);
-    this.#counts[slot * this.#kinds + kind]! += count;
+  add(at: number, count = 1): void {
+    this.#values[this.#advance(at)]! += count;
   }
 
-  sum(at: number, kind: number): number {
+  sum(at: number): number {
     this.#advance(at);
-    let sum = 0;
-    for (let i = kind; i < this.#counts.length; i += this.#kinds) sum += this.#counts[i]!;
-    return sum;
+    return this.#values.reduce((sum, count) => sum + count, 0);
+  }
+
+  addLeast(at: number, value: number): void {
+    const slot = this.#advance(at);
+    this.#values[slot] = Math.min(value, this.#values[slot]!);
+  }
+
+  least(at: number): number {
+    this.#advance(at);
+    return Math.min(...this.#values);
+  }
+
+  clear(): void {
+    this.#values.fill(this.#empty);
   }
 
   /** Clears the slots that have begun since the last call. @returns the index of the newest one. */
   #advance(at: number): number {
+    const slots = this.#values.length;
     const now = Math.floor(at / this.#slotMs);
-    const passed = Math.min(now - this.#newest, this.#slots);
-    for (let i = 0; i < passed; i++) {
-      const start = ((now - i) % this.#slots) * this.#kinds;
-      this.#counts.fill(0, start, start + this.#kinds);
-    }
-    if (passed > 0) this.#newest = now;
-    return this.#newest % this.#slots;
+    for (let slot = Math.max(this.#newest + 1, now - slots + 1); slot <= now; slot++)
+      this.#values[slot % slots] = this.#empty;
+    this.#newest = Math.max(this.#newest, now);
+    return this.#newest % slots;
   }
 }

@@ -7,10 +7,9 @@ import { Lateness } from './lateness.ts';
 import { SlidingCounts } from './slidingCounts.ts';
 import { patienceMs, playedWithoutMs, type Rhythm, type SourceState, sourceState } from './sourceState.ts';
 
-/** Kinds of daily counts. */
-const [EVENTS, DUPLICATES, CONFLICTS] = [0, 1, 2] as const;
 /** A pause that need not be learned: any source may make one. */
 const SHORT_PAUSE_MS = 5_000;
+const HALF_HOUR_MS = 1_800_000;
 /** Days on which other sources sent, after which a source is overdue. */
 const OVERDUE_DAYS = 7;
 
@@ -88,8 +87,10 @@ export class Source implements Rhythm {
   readonly #faults = new Map<string, Fault>();
   /** When an event last came whose eot is within a day of its receipt. */
   #rightTimeAt = Number.NEGATIVE_INFINITY;
-  readonly #minute = new SlidingCounts(1, 60, 1_000);
-  readonly #day = new SlidingCounts(3, 48, 1_800_000);
+  readonly #minute = new SlidingCounts(60, 1_000);
+  readonly #day = new SlidingCounts(48, HALF_HOUR_MS);
+  readonly #duplicates = new SlidingCounts(48, HALF_HOUR_MS);
+  readonly #conflicts = new SlidingCounts(48, HALF_HOUR_MS);
 
   /** @param day its number. */
   constructor(name: string, courtId: string, court: ReadonlyMap<string, Source>, now: number, day: number) {
@@ -140,21 +141,18 @@ export class Source implements Rhythm {
     this.lastDay = day;
   }
 
-  /** Counts an event of an accepted request. */
-  add({ eotNs, odd }: CourtEvent, receivedMs: number, now: number): void {
-    this.#count(now, EVENTS, 1);
-    for (const field of odd ?? []) this.#wrong(field, now);
-    const lateMs = receivedMs - Number(eotNs) / 1e6;
-    if (Math.abs(lateMs) > DAY_MS) this.#wrong(ODD_TIME, now);
-    else this.#rightTimeAt = now;
-    this.lateness.add(lateMs);
-  }
-
-  /** Call it for every accepted request, once its events have been added. */
-  arrived(client: Client, now: number, day: number): void {
+  /** Counts its events of an accepted request, duplicates included. @param receivedMs by the box's clock. */
+  arrived(events: readonly CourtEvent[], client: Client, receivedMs: number, now: number, day: number): void {
     this.client = client;
     this.seen(now, day);
-    this.lateness.requestEnded(now);
+    this.#count(now, events.length);
+    const lateMs = events.map(({ eotNs }) => receivedMs - Number(eotNs) / 1e6);
+    this.lateness.add(lateMs, now);
+    for (const ms of lateMs) {
+      if (Math.abs(ms) > DAY_MS) this.#wrong(ODD_TIME, now);
+      else this.#rightTimeAt = now;
+    }
+    for (const field of events.flatMap(({ odd = [] }) => odd)) this.#wrong(field, now);
     if (this.moments === 0) this.firstAt = this.runningSince = now;
     else if (now - this.lastAt > SHORT_PAUSE_MS) this.#pauseEnded(now);
     this.moments++;
@@ -183,10 +181,15 @@ export class Source implements Rhythm {
     this.usualPauseMs = longest[USUAL_TIMES - 1] ?? 0;
   }
 
-  /** One of the events that were added was there already: it shows that the source sends, but is counted separately. */
+  /** One of its events was there already: it shows that the source sends, but is counted separately. */
   repeated(now: number): void {
-    this.#count(now, EVENTS, -1);
-    this.#day.add(now, DUPLICATES, 1);
+    this.#count(now, -1);
+    this.#duplicates.add(now);
+  }
+
+  #count(now: number, events: number): void {
+    this.#minute.add(now, events);
+    this.#day.add(now, events);
   }
 
   #hasRightTimes(now: number): boolean {
@@ -198,7 +201,7 @@ export class Source implements Rhythm {
   }
 
   #wrong(name: string, at: number, events = 1): void {
-    if (name === CONFLICT) this.#day.add(at, CONFLICTS, events);
+    if (name === CONFLICT) this.#conflicts.add(at, events);
     this.#faults.set(name, { events: this.#faulty(name, at) + events, at });
   }
 
@@ -206,11 +209,6 @@ export class Source implements Rhythm {
   #faulty(name: string, now: number): number {
     const { events = 0, at = 0 } = this.#faults.get(name) ?? {};
     return now - at <= SOURCE_FAULT_MS ? events : 0;
-  }
-
-  #count(now: number, kind: number, events: number): void {
-    this.#minute.add(now, 0, events);
-    this.#day.add(now, kind, events);
   }
 
   /** @param days on how many days any source sent. */
@@ -230,7 +228,7 @@ export class Source implements Rhythm {
   /** @param setMs as in `restore`. @param refused its rejected requests in the last day. */
   report(now: number, setMs: number, days: number, refused: number): SourceReport {
     const known = (count: number) => (this.moments > 0 ? count : null);
-    const conflicts = this.#day.sum(now, CONFLICTS);
+    const conflicts = this.#conflicts.sum(now);
     return {
       source: this.name,
       court_id: this.courtId,
@@ -238,11 +236,11 @@ export class Source implements Rhythm {
       state: this.#state(now, days),
       // By the current clock: it may have been set since.
       last_received_at: this.hasEvents ? isoTime(this.lastAt + setMs) : null,
-      events_last_minute: known(this.#minute.sum(now, 0)),
-      events_last_day: known(this.#day.sum(now, EVENTS)),
+      events_last_minute: known(this.#minute.sum(now)),
+      events_last_day: known(this.#day.sum(now)),
       clock_offset_s: seconds(this.lateness.clockOffsetMs(now)),
       lateness_p95_s: seconds(this.lateness.p95Ms),
-      duplicates: known(this.#day.sum(now, DUPLICATES)),
+      duplicates: known(this.#duplicates.sum(now)),
       conflicts: conflicts > 0 ? conflicts : known(0),
       refused_last_day: refused,
       quiet_s: this.hasEvents ? Math.round((now - this.lastAt) / 1_000) : null,

@@ -32,8 +32,6 @@ export class SourceTable {
   /** With a valid token, by address; more than SOURCES_KNOWN are not remembered beyond their request. */
   readonly #clients = new Map<string, Client>();
   #count = 0;
-  /** The source of the previous event: mostly that of the next one, too. */
-  #last: Source | undefined;
   /** What the database has of each source, as JSON. */
   readonly #kept = new WeakMap<Source, string>();
   #gone: SourceChanges['gone'][number][] = [];
@@ -63,14 +61,8 @@ export class SourceTable {
       this.#day = dayOf(receivedMs);
       this.#days++;
     }
-    const senders = new Set<Source>();
-    for (const event of events) {
-      const source = this.#of(event.source, event.courtId, now);
-      if (source === undefined) continue;
-      source.add(event, receivedMs, now);
-      senders.add(source);
-    }
-    for (const source of senders) source.arrived(client, now, this.#days);
+    const bySource = Map.groupBy(events, ({ source, courtId }) => this.#of(source, courtId, now));
+    for (const [source, its] of bySource) source?.arrived(its, client, receivedMs, now, this.#days);
   }
 
   /** Corrects the counts for duplicates. */
@@ -163,7 +155,6 @@ export class SourceTable {
     for (const { address, heardAt } of this.#clients.values())
       if (now - heardAt > CLIENT_MS) this.#clients.delete(address);
     for (const [court, sources] of this.#courts) if (sources.size === 0) this.#courts.delete(court);
-    this.#last = undefined;
   }
 
   #clientAt(address: string, now: number): Client {
@@ -178,16 +169,12 @@ export class SourceTable {
 
   /** @returns a source, which is new if there was none; undefined if there is no room for another one. */
   #of(name: string, courtId: string, now: number): Source | undefined {
-    if (this.#last?.name === name && this.#last.courtId === courtId) return this.#last;
     const court = this.#courts.get(courtId) ?? new Map<string, Source>();
-    let source = court.get(name);
-    if (source === undefined) {
-      if (this.#count >= SOURCES_KNOWN) return undefined;
-      source = new Source(name, courtId, court, now, this.#days);
-      this.#courts.set(courtId, court.set(name, source));
-      this.#count++;
-    }
-    this.#last = source;
+    const known = court.get(name);
+    if (known !== undefined || this.#count >= SOURCES_KNOWN) return known;
+    const source = new Source(name, courtId, court, now, this.#days);
+    this.#courts.set(courtId, court.set(name, source));
+    this.#count++;
     return source;
   }
 }

@@ -10,9 +10,6 @@ import { type QuietVenue, SourceTable } from './sourceTable.ts';
 /** Milliseconds by which the wall clock may drift from the monotonic one between two requests; above it, it has been set. */
 const CLOCK_SET_MS = 1_000;
 
-/** Counters of stored requests: for the last hour and day only events. */
-const [EVENTS, REQUESTS] = [0, 1] as const;
-
 /** As in `courtd status --json`. */
 export interface RateReport {
   readonly events_last_minute: number;
@@ -47,11 +44,12 @@ const NOTHING: StoredSources = { days: 0, sources: [] };
 export class Telemetry {
   /** Since the start of the process: requests that were answered 202, and what became of their events. */
   readonly totals = { requests: 0, accepted: 0, duplicate: 0, conflict: 0 };
-  readonly refusals: Refusals;
+  readonly refusals = new Refusals();
   readonly #sources: SourceTable;
-  readonly #minute = new SlidingCounts(2, 60, 1_000);
-  readonly #hour = new SlidingCounts(1, 60, 60_000);
-  readonly #day = new SlidingCounts(1, 48, 1_800_000);
+  readonly #requests = new SlidingCounts(60, 1_000);
+  readonly #minute = new SlidingCounts(60, 1_000);
+  readonly #hour = new SlidingCounts(60, 60_000);
+  readonly #day = new SlidingCounts(48, 1_800_000);
   readonly #clock: () => Moment;
   /** Added to the monotonic clock: both clocks then were alike at the start. */
   readonly #beginMs: number;
@@ -63,17 +61,15 @@ export class Telemetry {
     const { monotonic, wall } = clock();
     this.#clock = clock;
     this.#beginMs = wall - monotonic;
-    this.refusals = new Refusals(rejections, wall, wall);
+    this.refusals.reset(rejections, wall, wall);
     this.#sources = new SourceTable(sources, wall, wall);
   }
 
   /** Call it after the commit. @param received when the events were given to the store. */
   stored(client: string, events: readonly CourtEvent[], counts: Counts, received: Moment): void {
     const { at } = this.#read(received);
-    this.#minute.add(at, REQUESTS, 1);
-    this.#minute.add(at, EVENTS, counts.accepted);
-    this.#hour.add(at, EVENTS, counts.accepted);
-    this.#day.add(at, EVENTS, counts.accepted);
+    this.#requests.add(at);
+    for (const window of [this.#minute, this.#hour, this.#day]) window.add(at, counts.accepted);
     this.#sources.stored(client, events, received.wall, at);
     const { copies } = counts;
     if (copies !== undefined) this.#sources.repeated(copies, at);
@@ -105,14 +101,14 @@ export class Telemetry {
 
   report(): TelemetryReport {
     const { at, wall } = this.#read();
-    const refusals = this.refusals.report(at, wall, (client) => this.#sources.acceptedAt(client));
+    const refusals = this.refusals.report(at, (client) => this.#sources.acceptedAt(client));
     const refused = this.refusals.lastMinute(at);
     return {
       rates: {
-        events_last_minute: this.#minute.sum(at, EVENTS),
-        events_last_hour: this.#hour.sum(at, EVENTS),
-        events_last_day: this.#day.sum(at, EVENTS),
-        requests_last_minute: this.#minute.sum(at, REQUESTS) + refused,
+        events_last_minute: this.#minute.sum(at),
+        events_last_hour: this.#hour.sum(at),
+        events_last_day: this.#day.sum(at),
+        requests_last_minute: this.#requests.sum(at) + refused,
         refused_last_minute: refused,
       },
       sources: this.#sources.report(at, wall, refusals),
