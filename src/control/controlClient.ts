@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import readline from 'node:readline';
+import { json } from 'node:stream/consumers';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { http } from '../base/nodeHttp.ts';
 import { OperatorError } from '../base/operatorError.ts';
@@ -9,6 +10,8 @@ import { statusWithoutDaemon } from '../health/makeStatus.ts';
 import { given, serviceOf } from '../host/serviceSettings.ts';
 import type { EventRules } from '../protocol/validate.ts';
 import { isServed } from '../store/db/directoryLock.ts';
+import { lacksDatabase } from '../store/db/newDatabase.ts';
+import { noDatabase } from '../store/db/openErrors.ts';
 import type { StepProgress } from '../store/keep/steps.ts';
 import { checkSocketFile } from './controlSocket.ts';
 import type { WorkLine } from './workRoutes.ts';
@@ -18,8 +21,6 @@ export const STATUS_PATH = '/v1/status';
 
 /** How long the daemon may be silent: one that waits for its disk answers nothing. */
 const ANSWER_MS = 5_000;
-/** A process that may write to the directory may answer in the place of the daemon, whose largest answer has 6 MB. */
-const LIMITS = { wholeMs: 2 * ANSWER_MS, chars: 16 * 1024 ** 2 } as const;
 
 /** Nobody answers there: no daemon runs, or it was killed, or it is just starting or ending. */
 const NOBODY = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
@@ -31,15 +32,9 @@ const NOBODY = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
  * @throws {OperatorError} if the socket is closed to this user, is no socket, nobody answers behind it, or not the daemon does.
  */
 export async function askDaemon<Answer>(data: DataDirectory, path: string): Promise<Answer | undefined> {
-  const response = await send(data, { path, signal: AbortSignal.timeout(LIMITS.wholeMs) });
-  if (response === undefined) return undefined;
+  const response = await send(data, { path, signal: AbortSignal.timeout(2 * ANSWER_MS) });
   try {
-    let text = '';
-    for await (const piece of response.setEncoding('utf8')) {
-      text += piece;
-      if (text.length > LIMITS.chars) throw notTheDaemon(data);
-    }
-    return JSON.parse(text);
+    return response && ((await json(response)) as Answer);
   } catch (error) {
     if (isNobody(error)) return undefined;
     throw notTheDaemon(data);
@@ -119,9 +114,11 @@ export async function assertDaemonRuns(data: DataDirectory): Promise<void> {
   if ((await askStatus(data)) === undefined) throw notRunning(data);
 }
 
-function notRunning(data: DataDirectory): OperatorError {
+/** @returns the error of a command that needs the daemon. */
+export function notRunning(data: DataDirectory): OperatorError {
+  if (lacksDatabase(data)) return noDatabase(data);
   return new OperatorError(
-    `The daemon of ${data} does not run, and only the daemon changes events. Start it ("sudo systemctl start courtd"), and repeat the command.`,
+    `The daemon of ${data} does not run, and this command needs it. Start it ("sudo systemctl start courtd"), and repeat the command.`,
   );
 }
 

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { REQUEST_TIMEOUT_MS } from '../base/limits.ts';
 import { http } from '../base/nodeHttp.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import { every } from '../base/pause.ts';
-import { bindPrivately, giveToGroup, removeStale } from './controlSocket.ts';
+import { bindPrivately } from './controlSocket.ts';
 
 /** One request that commands may make. A user who may make one may make all. */
 export interface ControlRoute {
@@ -34,8 +34,10 @@ export class ControlServer {
   readonly #directory: DataDirectory;
   readonly #routes: readonly ControlRoute[];
   readonly #log: Logger;
-  /** The last one listens; those before it answer what they have been asked. */
-  readonly #servers: Server[] = [];
+  readonly #server = http
+    .createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (req, res) => void this.#answer(req, res))
+    .on('error', (error) => this.#tell(error))
+    .unref();
   readonly #stopLooking: () => void;
 
   /** The caller holds the lock of the directory until `close` has resolved. */
@@ -48,28 +50,20 @@ export class ControlServer {
 
   /** Resolves once it listens. If the socket cannot be created, that is logged: events are accepted all the same. */
   async listen(): Promise<void> {
-    const file = this.#directory.file('controlSocket');
-    const options = { requestTimeout: REQUEST_TIMEOUT_MS };
-    const server = http.createServer(options, (req, res) => void this.#answer(req, res)).unref();
-    this.#servers.push(server);
     try {
-      removeStale(file);
-      const listening = once(server, 'listening');
+      const listening = once(this.#server, 'listening').catch(() => {});
       // Node binds before `listen` returns, and emits the event later.
-      bindPrivately(file, (path) => server.listen({ path }));
+      bindPrivately(this.#directory.file('controlSocket'), (path) => this.#server.listen({ path }));
       await listening;
-      server.on('error', (error) => this.#tell(error));
-      giveToGroup(file);
     } catch (error) {
       this.#tell(error as NodeJS.ErrnoException);
     }
   }
 
-  /** Makes the socket again if somebody has removed it. */
+  /** Makes the socket again if somebody has removed it. Commands that wait for an answer repeat what they asked. */
   async #lookForSocket(): Promise<void> {
-    const server = this.#servers.at(-1);
-    if (!server?.listening || fs.existsSync(this.#directory.file('controlSocket'))) return;
-    server.close(() => this.#servers.splice(this.#servers.indexOf(server), 1));
+    if (!this.#server.listening || fs.existsSync(this.#directory.file('controlSocket'))) return;
+    await this.#end();
     await this.listen();
     this.#log.warn('control.sock was removed: it is made again');
   }
@@ -84,9 +78,13 @@ export class ControlServer {
   /** Ends every connection, and removes the socket. */
   async close(): Promise<void> {
     this.#stopLooking();
-    const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)));
-    for (const server of this.#servers) server.closeAllConnections();
-    await Promise.all(closed);
+    await this.#end();
+  }
+
+  async #end(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#server.closeAllConnections();
+    await closed;
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {

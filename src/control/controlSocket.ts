@@ -25,29 +25,26 @@ export function checkSocketFile(file: string): fs.Stats | undefined {
   );
 }
 
-/** Removes the socket of a daemon that was killed. The caller holds the directory's lock, so no other daemon uses it. */
-export function removeStale(file: string): void {
-  if (checkSocketFile(file) !== undefined) fs.rmSync(file, { force: true });
-}
-
-/** Creates a socket that only its owner and group can open. @param bind creates it before it returns. */
+/**
+ * Creates a socket that only its owner and the group of its directory can open, in the place of one of a daemon that was killed. The
+ * caller holds the lock of the directory. @param bind creates it before it returns, or fails later.
+ * @throws {OperatorError} as checkSocketFile.
+ */
 export function bindPrivately(file: string, bind: (file: string) => void): void {
+  if (checkSocketFile(file) !== undefined) fs.rmSync(file, { force: true });
   const before = process.umask(SOCKET_UMASK);
   try {
     bind(file);
   } finally {
     process.umask(before);
   }
-}
-
-/** For a directory whose group new files do not inherit. A user outside that group cannot give it away: the socket then keeps the user's own. */
-export function giveToGroup(file: string): void {
-  fs.chmodSync(file, SOCKET_MODE);
   const { gid } = fs.statSync(path.dirname(file));
-  if (fs.lstatSync(file).gid === gid) return;
+  if (fs.lstatSync(file, { throwIfNoEntry: false })?.gid === gid) return;
   try {
+    // New files do not inherit the group of every directory.
     fs.chownSync(file, -1, gid);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
+    // A user outside that group cannot give it away: the socket keeps the user's own. Without a socket, `bind` reports why.
+    if (!['EPERM', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
   }
 }

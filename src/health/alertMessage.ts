@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
-import https from 'node:https';
 import os from 'node:os';
 import path from 'node:path';
+import { urlToHttpOptions } from 'node:url';
 import { writeAtomically } from '../base/atomicFile.ts';
-import { http } from '../base/nodeHttp.ts';
+import { requestAnswer } from '../base/httpAnswer.ts';
 import { OperatorError, UsageError } from '../base/operatorError.ts';
 import { isQuiet, quietHoursOf } from '../base/quietHours.ts';
 import { isoTime } from '../base/units.ts';
@@ -199,20 +199,16 @@ function textOf(box: string, now: readonly StatusProblem[], solved: readonly Sta
  * @returns why it was not accepted; without the address, which may hold a secret.
  */
 async function request(address: string, body?: string): Promise<string | undefined> {
-  const { request } = address.startsWith('https:') ? https : http;
   const method = body === undefined ? 'GET' : 'POST';
   const headers = { 'Content-Type': 'application/json' };
+  const options = { ...urlToHttpOptions(new URL(address)), method, headers, agent: false };
   try {
-    const sent = request(address, { method, headers, agent: false, signal: AbortSignal.timeout(SEND_MS) });
-    const [response] = await once(sent.end(body), 'response');
-    // What it says, or fails to say, about its status changes nothing.
-    response.on('error', () => {}).resume();
-    const { statusCode: status } = response;
+    // What it says about its status changes nothing.
+    const { status } = await requestAnswer(options, body, { wholeMs: SEND_MS, chars: 1 });
     return status >= 200 && status < 300 ? undefined : `it answered ${status}`;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ABORT_ERR') return `it did not answer within ${SEND_MS / 1_000} s`;
-    return `it cannot be reached (${code ?? message})`;
+    return code === 'ETIMEDOUT' ? 'it did not answer in time' : `it cannot be reached (${code ?? message})`;
   }
 }
 

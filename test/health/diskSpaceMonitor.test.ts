@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import t from 'tap';
-import { DiskSpaceMonitor } from '../../src/health/diskSpaceMonitor.ts';
+import { diskSpaceMonitor } from '../../src/health/diskSpaceMonitor.ts';
 import type { StoreFacts } from '../../src/health/storeFacts.ts';
 
 const FLOOR = 1024 ** 2;
@@ -21,10 +21,9 @@ t.test('a disk that fills up is reported once, and so is room; small changes are
     if (free === undefined) throw new Error('no such directory');
     return { store: { free_bytes: free }, room: undefined } as unknown as StoreFacts;
   };
-  const monitor = new DiskSpaceMonitor(FLOOR, facts, pino(lines));
-  t.teardown(monitor.stop);
+  const look = diskSpaceMonitor(FLOOR, facts, pino(lines));
   const at = (...each: (number | undefined)[]) => {
-    for (free of each) monitor.look();
+    for (free of each) look();
     return told.splice(0);
   };
   t.strictSame(at(undefined, 2 * FLOOR, FLOOR), [], 'exactly enough');

@@ -1,9 +1,6 @@
 import type { Command } from 'commander';
-import { OperatorError } from '../../base/operatorError.ts';
-import { askDaemon } from '../../control/controlClient.ts';
+import { askDaemon, notRunning } from '../../control/controlClient.ts';
 import { METRICS_PATH } from '../../metrics/prometheusText.ts';
-import { lacksDatabase } from '../../store/db/newDatabase.ts';
-import { noDatabase } from '../../store/db/openErrors.ts';
 import type { DataOption } from '../../store/db/withDatabase.ts';
 import { stdoutSink } from '../terminal/output.ts';
 
@@ -19,12 +16,7 @@ export function define(command: Command): void {
 
 /** @throws {OperatorError} if no daemon runs, or it does not answer. */
 async function metrics({ data }: DataOption): Promise<void> {
-  if (lacksDatabase(data)) throw noDatabase(data);
   const text = await askDaemon<string>(data, METRICS_PATH);
-  if (text === undefined) {
-    throw new OperatorError(
-      `The daemon of ${data} does not run, and only it has metrics. Start it: "sudo systemctl start courtd".`,
-    );
-  }
+  if (text === undefined) throw notRunning(data);
   await stdoutSink().write(text);
 }
