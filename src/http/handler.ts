@@ -6,7 +6,7 @@ import type { CourtEvent } from '../protocol/courtEvent.ts';
 import { decodeBatch } from '../protocol/decodeBatch.ts';
 import { Problem } from '../protocol/errors.ts';
 import type { EventRules } from '../protocol/validate.ts';
-import { REMOVED } from '../store/refused/withoutToken.ts';
+import { tokenRemoved } from '../store/refused/withoutToken.ts';
 import type { Counts } from '../store/write/appender.ts';
 import type { KeptRequest } from '../telemetry/refusals.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -177,8 +177,5 @@ export class IngestHandler {
 
 /** @returns it without a token in any of its texts: a camera may have put it into any field. */
 function redacted<Value>(value: Value, token: string | undefined): Value {
-  if (token === undefined) return value;
-  const redact = (_: string, one: unknown) =>
-    typeof one === 'string' ? one.replaceAll(token, REMOVED) : one;
-  return JSON.parse(JSON.stringify(value), redact);
+  return token === undefined ? value : JSON.parse(tokenRemoved(JSON.stringify(value), token));
 }

@@ -16,7 +16,7 @@ import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import type { Erased } from '../../store/keep/erase.ts';
 import { type FoundPlayer, findPlayer } from '../../store/keep/foundPlayer.ts';
 import { BACKUP_NAME, backupPlaces, lastBackupMs } from '../../store/keep/lastBackup.ts';
-import { withRefused } from '../../store/refused/readRefused.ts';
+import { withRefused } from '../../store/refused/refusedFile.ts';
 import { namedIn } from '../../store/refused/refusedRequests.ts';
 import { confirmed } from '../terminal/confirm.ts';
 import { type JsonOption, printJson, printText, progress, workTeller } from '../terminal/output.ts';

@@ -12,7 +12,7 @@ import { isOfAll, type PruneSelection } from '../../store/keep/expiredEvents.ts'
 import { findOldRecords, type OldRecords } from '../../store/keep/oldRecords.ts';
 import { countExpired, type Pruned } from '../../store/keep/pruneEvents.ts';
 import { readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
-import { withRefused } from '../../store/refused/readRefused.ts';
+import { withRefused } from '../../store/refused/refusedFile.ts';
 import { json, ofType } from '../options/optionParsers.ts';
 import { holdOf } from '../options/shipHold.ts';
 import { parseTimeOrAge } from '../options/times.ts';

@@ -14,7 +14,7 @@ import { askTool } from '../../host/systemTool.ts';
 import { lacksDatabase } from '../../store/db/newDatabase.ts';
 import { noDatabase } from '../../store/db/openErrors.ts';
 import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
-import { withRefused } from '../../store/refused/readRefused.ts';
+import { withRefused } from '../../store/refused/refusedFile.ts';
 import { output } from '../options/optionParsers.ts';
 import { drawStatus } from '../status/screen.ts';
 import { exitWhenPrinted, say, stdoutSink } from '../terminal/output.ts';

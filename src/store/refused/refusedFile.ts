@@ -1,7 +1,11 @@
+import fs from 'node:fs';
 import Database from 'better-sqlite3';
+import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { EARLIEST_RECEIVED_MS, REFUSED_KEPT } from '../../base/limits.ts';
+import { OperatorError } from '../../base/operatorError.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
-import { damage } from '../db/sqliteErrors.ts';
+import { explain } from '../db/openErrors.ts';
+import { damage, failureKind } from '../db/sqliteErrors.ts';
 
 /** A rejected request, as it is kept. */
 export interface RefusedRequest {
@@ -217,21 +221,42 @@ export class RefusedFile {
       .get(id);
   }
 
-  /** @yields all, one read at a time. @param order 1: the oldest first; -1: the newest. @param sender only of this one. */
-  *all(order: 1 | -1 = 1, sender: string | null = null): Generator<KeptRequest> {
-    const [after, by] = order === 1 ? ['>', 'ASC'] : ['<', 'DESC'];
+  /** @yields all, one read at a time, the oldest first. @param sender only of this one. */
+  *all(sender: string | null = null): Generator<KeptRequest> {
     const next = this.#db.prepare<[object], KeptRequest>(`
       SELECT seq, ${COLUMNS}, gzip FROM rejection
-       WHERE seq ${after} @seq AND (@sender IS NULL OR ${SENDER} = @sender) ORDER BY seq ${by} LIMIT 1`);
-    let seq = order === 1 ? 0 : Number.MAX_SAFE_INTEGER;
-    for (let row = next.get({ seq, sender }); row !== undefined; row = next.get({ seq, sender })) {
+       WHERE seq > @seq AND (@sender IS NULL OR ${SENDER} = @sender) ORDER BY seq LIMIT 1`);
+    for (let row = next.get({ seq: 0, sender }); row !== undefined; row = next.get({ seq: row.seq, sender }))
       yield row;
-      seq = row.seq;
-    }
   }
 
   /** @yields those whose body is kept, as `all`. */
-  *bodies(order?: 1 | -1, sender?: string | null): Generator<RefusedBody> {
-    for (const { gzip, ...request } of this.all(order, sender)) if (gzip !== null) yield { ...request, gzip };
+  *bodies(sender?: string | null): Generator<RefusedBody> {
+    for (const { gzip, ...request } of this.all(sender)) if (gzip !== null) yield { ...request, gzip };
+  }
+}
+
+/**
+ * Runs `work` on the rejected requests of a data directory, for a command that reads.
+ * @returns undefined if no request was ever rejected. @throws {OperatorError} if the file cannot be used.
+ */
+export async function withRefused<Result>(
+  directory: DataDirectory,
+  work: (file: RefusedFile) => Result | Promise<Result>,
+): Promise<Result | undefined> {
+  const path = directory.file('refused');
+  // An empty one is the daemon's to set aside: SQLite would take it for a new one.
+  if ((fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;
+  let file: RefusedFile | undefined;
+  try {
+    file = new RefusedFile(path, 'read');
+    return await work(file);
+  } catch (error) {
+    if (failureKind(error) !== 'damaged') throw explain(error, directory);
+    throw new OperatorError(
+      `${path} is damaged. Start the daemon ("sudo systemctl restart courtd"): it sets the file aside and begins a new one.`,
+    );
+  } finally {
+    file?.close();
   }
 }

@@ -10,6 +10,7 @@ import { unpacked } from './withoutToken.ts';
 
 /** Events that are remembered, to print each only once: some 20 MB. Beyond them, an old event may be printed twice. */
 const REMEMBERED = 200_000;
+const OPEN_OBJECT = 0x7b;
 
 export interface LinesOptions {
   readonly sender: string | null;
@@ -19,36 +20,45 @@ export interface LinesOptions {
   readonly onDamaged: (id: string) => void;
 }
 
-/** @yields for each body the lines of its events that are not stored, as `rejections export` writes them, the oldest body first. */
+/**
+ * @yields for each body the lines of its events that are not stored, as `rejections export` writes them, the oldest body first; of an
+ * event that came several times only the last.
+ */
 export function* refusedLines(file: RefusedFile, options: LinesOptions): Generator<string[]> {
-  const { sender, rules, isStored, onDamaged } = options;
-  const earlier = earlierOnes(file, sender);
-  for (const body of file.bodies(1, sender)) {
-    const bytes = unpacked(body.gzip);
-    if (bytes === undefined) {
-      onDamaged(body.id);
-      continue;
+  const { rules, isStored, onDamaged } = options;
+  const lastPlaces = new Map<string, string>();
+  for (const { body, parts } of partedBodies(file, options)) {
+    for (const part of parts) {
+      const name = nameOf(part);
+      if (lastPlaces.size < REMEMBERED || lastPlaces.has(name)) lastPlaces.set(name, placeOf(body, part));
     }
-    yield bodyParts(bytes)
-      .filter((part) => !earlier.has(placeOf(body, part)) && !isStored(keyOf(part)))
+  }
+  for (const { body, parts } of partedBodies(file, options, onDamaged)) {
+    const isLast = (part: BodyPart) =>
+      [placeOf(body, part), undefined].includes(lastPlaces.get(nameOf(part)));
+    yield parts
+      .filter((part) => isLast(part) && !isStored(keyOf(part)))
       .map((part) => lineOf(body, part, rules));
   }
 }
 
-/** @returns the places of events that came again later. */
-function earlierOnes(file: RefusedFile, sender: string | null): Set<string> {
-  const [seen, earlier] = [new Set<string>(), new Set<string>()];
-  for (const body of file.bodies(-1, sender)) {
-    const all = unpacked(body.gzip);
-    for (const part of all === undefined ? [] : bodyParts(all).reverse()) {
-      const key = keyOf(part);
-      const identity = key === undefined ? part.bytes : `${key.sessionId}\n${key.eventId}\n${key.revision}`;
-      const name = hash('sha256', identity, 'buffer').toString('latin1', 0, 12);
-      if (seen.has(name)) earlier.add(placeOf(body, part));
-      else if (seen.size < REMEMBERED) seen.add(name);
-    }
+function* partedBodies(
+  file: RefusedFile,
+  { sender }: LinesOptions,
+  onDamaged: LinesOptions['onDamaged'] = () => {},
+): Generator<{ body: RefusedBody; parts: BodyPart[] }> {
+  for (const body of file.bodies(sender)) {
+    const bytes = unpacked(body.gzip);
+    if (bytes === undefined) onDamaged(body.id);
+    else yield { body, parts: bodyParts(bytes) };
   }
-  return earlier;
+}
+
+/** @returns a short hash of its key; of its bytes, if it has none. */
+function nameOf(part: BodyPart): string {
+  const key = keyOf(part);
+  const identity = key === undefined ? part.bytes : `${key.sessionId}\n${key.eventId}\n${key.revision}`;
+  return hash('sha256', identity, 'buffer').toString('latin1', 0, 12);
 }
 
 function placeOf({ seq }: RefusedBody, { index }: BodyPart): string {
@@ -56,20 +66,15 @@ function placeOf({ seq }: RefusedBody, { index }: BodyPart): string {
 }
 
 function lineOf({ id, atMs }: RefusedBody, { index, bytes, isJson }: BodyPart, rules: EventRules): string {
-  const faults = isJson ? faultsOfPart(bytes, rules) : faultsOf(bytes, rules);
+  // Alone, an array would be a batch.
+  const isEvent = !isJson || bytes[0] === OPEN_OBJECT;
+  const faults = isEvent ? faultsOf(bytes, rules) : [{ path: '', message: 'must be an object' }];
   const head = JSON.stringify({ request_id: id, index, received_at: isoTime(atMs), faults }).slice(0, -1);
   // In JSON, a line end is only between two tokens.
   const last = isJson
     ? `"event":${bytes.toString().replace(/[\r\n]/g, ' ')}`
     : `"body":"${bytes.toString('base64')}"`;
   return `${head},${last}}\n`;
-}
-
-/** @returns all faults of an event; none if it is valid. */
-function faultsOfPart(text: Buffer, rules: EventRules): readonly Fault[] {
-  // Alone, an array would be a batch.
-  if (text.toString('latin1', 0, 1) !== '{') return [{ path: '', message: 'must be an object' }];
-  return faultsOf(text, rules);
 }
 
 /** @returns the faults of a body; none if it is valid. */

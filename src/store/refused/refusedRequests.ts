@@ -182,7 +182,6 @@ export class RefusedRequests {
     void this.#next(async () => {
       if (this.#isMissing) return;
       await this.#delete(this.#attempt((file) => file.seqs({ beforeMs: Date.now() - REFUSED_MS })) ?? []);
-      this.#shrink();
       this.#makeRoom();
     });
     // The next write meets the fault of the file.
@@ -235,26 +234,20 @@ export class RefusedRequests {
     });
     if (isLow && bodies > 0) this.#lose({ bodies, failure: 'the disk is nearly full' });
     else if (isAdded === undefined) this.#lose({ bodies });
-    else this.#shrink();
+    else this.#makeRoom();
   }
 
-  /** If the disk is low, bodies go before any event is refused. @returns whether it is. */
+  /** Deletes bodies beyond the space for them. If the disk is low, they go before any event is refused. @returns whether it is. */
   #makeRoom(): boolean {
+    const { maxBytes, minFree } = this.#settings;
     const { bavail, blocks, bsize } = fs.statfsSync(this.#directory.path);
-    const missing = Math.min(this.#settings.minFree, blocks * bsize * REFUSED_FREE_PART) - bavail * bsize;
-    if (missing <= 0) return false;
-    this.#shrink(missing);
-    this.#attempt((file) => file.giveBack());
-    return true;
-  }
-
-  /** @param missing bytes that the disk lacks. */
-  #shrink(missing = 0): void {
-    const { maxBytes } = this.#settings;
+    const missing = Math.max(0, Math.min(minFree, blocks * bsize * REFUSED_FREE_PART) - bavail * bsize);
     const events = this.#attempt((file) =>
       file.shrink(Math.min(maxBytes, Math.max(0, file.bytes - missing))),
     );
     if (events) this.#lose({ events });
+    if (missing > 0) this.#attempt((file) => file.giveBack());
+    return missing > 0;
   }
 
   /** Runs `work` on the file; a file that cannot be used is given up. @returns undefined if that failed. */

@@ -1,19 +1,19 @@
 import zlib from 'node:zlib';
 import { BODY_BYTES } from '../../base/limits.ts';
 
-/** Printed in the place of a token. */
-export const REMOVED = '(token removed)';
+/** @returns a text without the token, also in JSON's escapes and in UTF-16. @param text each character is a byte, or of a token. */
+export function tokenRemoved(text: string, token: string): string {
+  return text.replace(patternOf(token), '(token removed)');
+}
 
-/** @returns a copy of a body without the token, also in JSON's escapes and in UTF-16; undefined if it cannot be taken out. */
+/** @returns a copy of a body without the token; undefined if it cannot be taken out of what is compressed. */
 export function withoutToken(body: Buffer, token: string | undefined): Buffer | undefined {
   if (token === undefined) return Buffer.from(body);
-  const pattern = patternOf(token);
-  if (body[0] === 0x1f && body[1] === 0x8b)
-    return pattern.test(unpacked(body, { maxOutputLength: BODY_BYTES })?.toString('latin1') ?? '')
-      ? undefined
-      : Buffer.from(body);
-  const text = body.toString('latin1');
-  return pattern.test(text) ? Buffer.from(text.replace(pattern, REMOVED), 'latin1') : Buffer.from(body);
+  if (body[0] === 0x1f && body[1] === 0x8b) {
+    const text = unpacked(body, { maxOutputLength: BODY_BYTES })?.toString('latin1') ?? '';
+    return tokenRemoved(text, token) === text ? Buffer.from(body) : undefined;
+  }
+  return Buffer.from(tokenRemoved(body.toString('latin1'), token), 'latin1');
 }
 
 /** @param token valid, so of letters, digits, `-` and `_`. */

@@ -28,7 +28,7 @@ t.test('a sender with more than a quarter of the space loses its own bodies firs
   t.equal(quiet?.events, 2);
   t.equal(evicted + loud!.events, 80);
   t.ok(loud!.events >= 20 && loud!.events <= 36, `${loud!.events} events in less than 200 KiB`);
-  t.equal([...file.bodies(-1)][0]?.id, `request-${made - 1}`);
+  t.equal([...file.bodies()].at(-1)?.id, `request-${made - 1}`);
   t.equal(file.shrink(0), loud!.events + 2);
   t.end();
 });
