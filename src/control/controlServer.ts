@@ -22,8 +22,8 @@ export interface ControlRoute {
 const LOOK_MS = 4_000;
 
 /** `GET path`: what `look` returns, as JSON. */
-export function jsonRoute(path: string, look: () => Promise<unknown>): ControlRoute {
-  return { method: 'GET', path, answer: async (_req, res) => answerJson(res, await look()) };
+export function jsonRoute(path: string, look: () => unknown): ControlRoute {
+  return { method: 'GET', path, answer: (_req, res) => answerJson(res, look()) };
 }
 
 /**

@@ -1,14 +1,13 @@
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import net from 'node:net';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { OperatorError } from '../base/operatorError.ts';
-import { cleanUpOnExit } from '../base/signals.ts';
 import { type DaemonListening, isLoopback, listening, nearestOf, placeOf } from '../host/cameraAddresses.ts';
 import { type Service, serviceOf } from '../host/serviceSettings.ts';
 import { askTool } from '../host/systemTool.ts';
 import { type CheckResult, type Finding, fail, ok, warn } from './finding.ts';
+import { roomAdvice } from './problems.ts';
 
 /** `courtd check`: what only a look can find. It repeats nothing that `courtd status` reports. */
 
@@ -66,6 +65,8 @@ export async function attempt(look: () => Finding | Promise<Finding>, full = '')
   } catch (error) {
     const { message, code = '' } = error as NodeJS.ErrnoException;
     if (!(error instanceof OperatorError) && code === '') throw error;
+    if (code === 'ENOSPC')
+      return fail('The disk is full, so this cannot be looked at.', roomAdvice(undefined));
     const isClosed = ['EACCES', 'EPERM'].includes(code);
     return fail(message, isClosed ? 'Use sudo.' : `Solve that, and run "courtd check${full}" again.`);
   }
@@ -192,20 +193,15 @@ async function sync({ data }: Box): Promise<Finding> {
 }
 
 async function medianSyncMs(file: string): Promise<number> {
-  const handle = await fs.open(file, 'wx', 0o660);
-  const calledOff = cleanUpOnExit(() => rmSync(file, { force: true }));
-  try {
-    const times: number[] = [];
-    while (times.length < SYNCS) {
-      await handle.write(Buffer.alloc(SYNC_BYTES, times.length));
-      const startedAt = performance.now();
-      await handle.datasync();
-      times.push(performance.now() - startedAt);
-    }
-    return times.sort((a, b) => a - b)[SYNCS >> 1]!;
-  } finally {
-    calledOff();
-    await handle.close();
-    await fs.rm(file, { force: true });
+  await using handle = await fs.open(file, 'wx', 0o660);
+  // Without a name, nothing of it outlives this process.
+  await fs.rm(file);
+  const times: number[] = [];
+  while (times.length < SYNCS) {
+    await handle.write(Buffer.alloc(SYNC_BYTES, times.length));
+    const startedAt = performance.now();
+    await handle.datasync();
+    times.push(performance.now() - startedAt);
   }
+  return times.sort((a, b) => a - b)[SYNCS >> 1]!;
 }

@@ -1,3 +1,4 @@
+import { WAL_WARN_BYTES } from '../base/limits.ts';
 import { DAY_MS } from '../base/units.ts';
 import type { Validity } from '../host/tlsCertificate.ts';
 import type { RateReport } from '../telemetry/telemetry.ts';
@@ -57,7 +58,7 @@ function diskProblems(
   if (isFull) found.push(problem('disk_full', room));
   else if (free < minFreeBytes) found.push(problem('disk_low', free, minFreeBytes, room));
   else if (isSoon(days)) found.push(problem('disk_filling', free, days, room));
-  if (wal_bytes > THRESHOLDS.log_bytes.held) found.push(problem('log_held', directory, wal_bytes));
+  if (wal_bytes > WAL_WARN_BYTES) found.push(problem('log_held', directory, wal_bytes));
   return found;
 }
 
@@ -72,7 +73,7 @@ export function certificateProblems(certificate: Validity | null, nowMs: number)
 }
 
 /** A slow link, or a night without one, is not a problem: it catches up by itself. */
-export function shipProblems(ship: ShipView): StatusProblem[] {
+function shipProblems(ship: ShipView): StatusProblem[] {
   const { isSetUp, running, state, error, behind_s } = ship;
   if (!isSetUp) return [];
   const sentence = error ?? 'no events of this box are shipped.';

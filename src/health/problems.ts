@@ -1,3 +1,4 @@
+import { WAL_MAX_BYTES } from '../base/limits.ts';
 import { bytesFor, counted, isoTime, span } from '../base/units.ts';
 import { shellWord } from '../base/visibleText.ts';
 import type { ProblemCode as ErrorCode } from '../protocol/errors.ts';
@@ -152,7 +153,7 @@ export const BOX_PROBLEMS = {
     roomAdvice(room),
   ]),
   log_held: warn((directory: string, bytes: number) => [
-    `Another program reads the database without end, so the WAL has grown to ${bytesFor(bytes)}. At ${bytesFor(THRESHOLDS.log_bytes.refused)} events are rejected.`,
+    `Another program reads the database without end, so the WAL has grown to ${bytesFor(bytes)}. At ${bytesFor(WAL_MAX_BYTES)} events are rejected.`,
     `Run "sudo fuser -v ${directory}/courtd.db" to see which program it is, and end it.`,
   ]),
   erasure_unfinished: warn((atMs: number) => [

@@ -1,5 +1,3 @@
-import { MIN_FREE_BYTES, WAL_MAX_BYTES, WAL_WARN_BYTES } from '../base/limits.ts';
-
 const HOUR_S = 3_600;
 const DAY_S = 86_400;
 
@@ -13,12 +11,8 @@ export const THRESHOLDS = {
    * play are on a single disk. A box that is off at night makes up for it when it is on.
    */
   backup_s: 2 * DAY_S,
-  /** Bytes of free space, unless `--min-free` says otherwise. */
-  free_bytes: MIN_FREE_BYTES,
   /** Days until the disk is full at the present rate: time to buy a larger one. */
   filling_days: 14,
-  /** Bytes of the write-ahead log at which a reader has held it for too long, and at which events are refused. */
-  log_bytes: { held: WAL_WARN_BYTES, refused: WAL_MAX_BYTES },
   /** Days of validity that the TLS certificate has left: a venue's certificate is renewed by hand, by somebody who has to come. */
   certificate_days: 30,
   /** Seconds by which a camera's clock may differ from the box's. Clocks that differ from each other by less are off alike. */

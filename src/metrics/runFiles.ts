@@ -1,58 +1,39 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Logger } from 'pino';
-import { removeLeftovers, writeAtomically } from '../base/atomicFile.ts';
+import { writeAtomically } from '../base/atomicFile.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import { every } from '../base/pause.ts';
 
 const EVERY_MS = 15_000;
+const NAMES = ['status.json', 'metrics.prom'] as const;
 
-/** The text of each file, by its name. */
-type Texts = Readonly<Record<string, string>>;
+/** The text of each file. */
+type Texts = Readonly<Record<(typeof NAMES)[number], string>>;
 
 /**
  * Writes files for other users to the runtime directory every EVERY_MS, each aside and renamed, and removes them when the daemon
  * ends: then nobody takes them for current. A failure is logged once until it is over; events are accepted all the same.
  */
 export class RunFiles {
-  readonly #directory: string;
-  readonly #names: readonly string[];
-  readonly #make: () => Promise<Texts>;
+  readonly #files: readonly (readonly [name: (typeof NAMES)[number], file: string])[];
+  readonly #make: () => Texts;
   readonly #log: Logger;
-  readonly #stopTimer = every(EVERY_MS, () => void this.write());
-  #writing: Promise<void> | undefined;
+  readonly #stopTimer = every(EVERY_MS, () => this.write());
   #isFailing = false;
-  #isStopped = false;
 
-  constructor(directory: string, names: readonly string[], make: () => Promise<Texts>, log: Logger) {
-    this.#directory = directory;
-    this.#names = names;
+  constructor(directory: string, make: () => Texts, log: Logger) {
+    this.#files = NAMES.map((name) => [name, path.join(directory, name)]);
     this.#make = make;
     this.#log = log;
   }
 
-  /** Writes now, or waits for a write that is in progress. Never throws. */
-  write(): Promise<void> {
-    this.#writing ??= this.#write().finally(() => {
-      this.#writing = undefined;
-    });
-    return this.#writing;
-  }
-
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#stopTimer();
-    await this.#writing;
-    for (const name of this.#names) fs.rmSync(path.join(this.#directory, name), { force: true });
-  }
-
-  async #write(): Promise<void> {
+  /** Never throws. */
+  write(): void {
     try {
-      const texts = await this.#make();
-      if (this.#isStopped) return;
-      for (const name of this.#names) writeAtomically(path.join(this.#directory, name), texts[name]!, true);
+      const texts = this.#make();
+      for (const [name, file] of this.#files) writeAtomically(file, texts[name], true);
       if (this.#isFailing) this.#log.info('the files of the runtime directory are written again');
-      else removeLeftovers(this.#directory, (name) => this.#names.includes(name));
       this.#isFailing = false;
     } catch (error) {
       if (this.#isFailing) return;
@@ -63,5 +44,10 @@ export class RunFiles {
         'the files of the runtime directory cannot be written: events are accepted all the same',
       );
     }
+  }
+
+  stop(): void {
+    this.#stopTimer();
+    for (const [, file] of this.#files) fs.rmSync(file, { force: true });
   }
 }

@@ -1,8 +1,8 @@
 import t from 'tap';
+import { MIN_FREE_BYTES } from '../../src/base/limits.ts';
 import { isQuiet, quietHoursOf } from '../../src/base/quietHours.ts';
 import { type BoxFacts, findProblems } from '../../src/health/findProblems.ts';
 import { BOX_PROBLEMS, type BoxProblemCode, roomAdvice } from '../../src/health/problems.ts';
-import { THRESHOLDS } from '../../src/health/thresholds.ts';
 import type { RefusalReport } from '../../src/telemetry/refusals.ts';
 import type { SourceReport } from '../../src/telemetry/source.ts';
 
@@ -27,7 +27,7 @@ function box(facts: Partial<BoxFacts>, store: object = {}, ship: object = {}): B
     is_quiet_hours: false,
     isFull: false,
     isDamaged: false,
-    minFreeBytes: THRESHOLDS.free_bytes,
+    minFreeBytes: MIN_FREE_BYTES,
     store: {
       directory: '/var/lib/courtd',
       store: { wal_bytes: 0, free_bytes: 100 * GIB, days_left: null, last_backup_at: ago(60), ...store },

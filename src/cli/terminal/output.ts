@@ -152,6 +152,6 @@ export function workTeller(): (doing: string, count: number) => void {
 }
 
 /** @returns data as standard output takes it: a terminal would obey control characters. */
-export function forStdout(lines: string): string {
+function forStdout(lines: string): string {
   return process.stdout.isTTY ? visibleLines(lines) : lines;
 }

@@ -80,7 +80,7 @@ export interface Daemon extends Frame {
 const SHIP_SEQS_COUNTED = 10_000;
 
 /** @returns how far copy and shipping are; nothing if the database cannot be read now: events come first, and others say so. */
-export function elsewhereOf(
+function elsewhereOf(
   store: Store,
   { data, runDir }: Pick<ServeOptions, 'data' | 'runDir'>,
 ): { copy?: CopyStatus | null; ship?: ShipView } {
@@ -94,11 +94,7 @@ export function elsewhereOf(
 }
 
 /** What commands may ask over `control.sock`. */
-export function routesOf(
-  daemon: Daemon,
-  metrics: () => Promise<string>,
-  status: () => Promise<DaemonStatus>,
-): ControlRoute[] {
+export function routesOf(daemon: Daemon, metrics: () => string, status: () => DaemonStatus): ControlRoute[] {
   const { store, rejected, telemetry, server } = daemon;
   return [
     jsonRoute(STATUS_PATH, status),
@@ -162,11 +158,11 @@ export function nightlyRetention(daemon: Daemon): NightlyRetention {
 }
 
 /** @returns how the box is, as `status --json` prints it and `status.json` has it. */
-export async function boxStatus(
+export function boxStatus(
   { options, version, certificate, watch, store, rejected, telemetry }: Daemon,
   { address, port }: AddressInfo,
   startedAt: string,
-): Promise<DaemonStatus> {
+): DaemonStatus {
   const listening = address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
   const about = {
     version,

@@ -86,24 +86,19 @@ async function start(frame: Frame): Promise<number> {
   const startedAt = new Date().toISOString();
   const status = () => boxStatus(daemon, address, startedAt);
   const metrics = (report: Status) => metricsText(daemon, report);
-  const control = new ControlServer(
-    options.data,
-    routesOf(daemon, async () => metrics((await status()).status), status),
-    log.logger,
-  );
-  parts.adopt(control, (it) => it.close());
+  const routes = routesOf(daemon, () => metrics(status().status), status);
+  const control = parts.adopt(new ControlServer(options.data, routes, log.logger), (it) => it.close());
   // Stopped before all else: what cameras have begun to send is answered.
   parts.adopt(server, (it) => it.close());
   stopOnSignals(frame);
   // Before the log line: a program that waits for the line may send a command at once.
   await control.listen();
   if (options.runDir !== undefined) {
-    const texts = async () => {
-      const { status: report } = await status();
+    const texts = () => {
+      const { status: report } = status();
       return { 'status.json': `${JSON.stringify(report)}\n`, 'metrics.prom': metrics(report) };
     };
-    const files = new RunFiles(options.runDir, ['status.json', 'metrics.prom'], texts, log.logger);
-    await parts.adopt(files, stop).write();
+    parts.adopt(new RunFiles(options.runDir, texts, log.logger), stop).write();
   }
   logListening(daemon, address, socket);
   if (!parts.disposed) parts.adopt(nightlyRetention(daemon), stop);
