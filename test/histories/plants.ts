@@ -196,7 +196,7 @@ export const PLANTS: readonly Plant[] = [
     name: 'copy-keeps-pruned',
     near: ['prune', 'copy'],
     what: 'a copy keeps what the box has deleted',
-    changes: [{ file: 'store/keep/follow.ts', from: 'for (const seq of gone) remove.run(seq);', to: '' }],
+    changes: [{ file: 'store/keep/copyEvents.ts', from: 'for (const seq of gone) remove.run(seq);', to: '' }],
   },
   {
     name: 'copy-keeps-erased',
@@ -204,9 +204,9 @@ export const PLANTS: readonly Plant[] = [
     what: 'a copy keeps the events of who was erased',
     changes: [
       {
-        file: 'store/keep/follow.ts',
-        from: 'const rows = [...changed, ...events];',
-        to: 'const rows = [...events, ...changed.slice(0, 0)];',
+        file: 'store/keep/copyEvents.ts',
+        from: 'if (looks.get(upTo) === look) continue;',
+        to: 'if (looks.has(upTo)) continue;',
       },
     ],
   },
@@ -217,8 +217,8 @@ export const PLANTS: readonly Plant[] = [
     changes: [
       {
         file: 'store/keep/copyTables.ts',
-        from: "return column === 'finished_ms' && !isSettled ? 'NULL' : column;",
-        to: 'return column;',
+        from: "name === 'erasure' && !isSettled ? UNFINISHED",
+        to: "name === 'nothing' ? UNFINISHED",
       },
     ],
   },

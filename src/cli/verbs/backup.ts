@@ -33,6 +33,10 @@ export function define(command: Command): void {
     .action((place, { follow, json }, command) => {
       if (follow && (json || command.getOptionValueSource('keep') === 'cli'))
         command.error('error: --follow keeps one copy, without --keep and --json.', { exitCode: 2 });
+      if (follow && place.endsWith('.db'))
+        command.error(`error: --follow keeps a copy in a directory, and ${place} names a file.`, {
+          exitCode: 2,
+        });
       yieldToIngest();
       return follow ? followTo(place, command.optsWithGlobals()) : backup(place, command.optsWithGlobals());
     });
@@ -88,7 +92,7 @@ async function followTo(place: string, { data }: DataOption): Promise<void> {
   };
   note({});
   // Without a runtime directory nothing else names this place to the receipt of an erasure.
-  if (runDir === undefined) noteBackup(data, lastBackupMs(data) ?? Date.now(), directory);
+  if (runDir === undefined) noteBackup(data, lastBackupMs(data) ?? 0, directory);
   const follower = new CopyFollower(data, directory);
   for (;;) {
     try {

@@ -73,7 +73,7 @@ async function placesOf(data: DataDirectory): Promise<Place[]> {
   const nightly = folder === undefined ? [] : namesIn(folder).filter((name) => BACKUP_NAME.test(name));
   const backups = new Set([
     ...nightly.map((name) => `${folder}/${name}`),
-    ...[...backupPlaces(data).keys()].filter((place) => place !== folder),
+    ...backupPlaces(data).filter((place) => place !== folder),
     ...previousFiles(data).map(({ name }) => data.at(name)),
   ]);
   const lastMs = lastBackupMs(data);

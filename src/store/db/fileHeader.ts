@@ -18,21 +18,17 @@ export interface FileHeader {
  * @throws the system's error if the file cannot be read.
  */
 export function readHeader(file: string): FileHeader {
+  const bytes = Buffer.alloc(HEADER_BYTES);
+  let length = 0;
   const fd = fs.openSync(file, 'r');
   try {
-    return headerOf(fd);
+    length = fs.readSync(fd, bytes, 0, HEADER_BYTES, 0);
   } finally {
     fs.closeSync(fd);
   }
-}
-
-/** @param fd an open file, read from its start. */
-export function headerOf(fd: number): FileHeader {
-  const bytes = Buffer.alloc(HEADER_BYTES);
-  const isBlank = fs.readSync(fd, bytes, 0, HEADER_BYTES, 0) === 0;
   const isSqlite = bytes.toString('latin1', 0, 16) === 'SQLite format 3\0';
   const isOurs = isSqlite && bytes.readUInt32BE(68) === APPLICATION_ID;
-  const isEmpty = isBlank || (isSqlite && isUnmarked(bytes));
+  const isEmpty = length === 0 || (isSqlite && isUnmarked(bytes));
   return { isEmpty, isOurs, version: bytes.readUInt32BE(60) };
 }
 

@@ -14,64 +14,46 @@ export interface Tables {
 }
 
 /** The events are copied by their seq. The copy has no table of keys, and counts nothing: who restores it makes both. */
-const APART = ['event', 'key', 'flushed'];
-
-/** What a restore of the copy does itself is left out: counts, and that an erasure has reached every event. */
-const LEFT_OUT: Readonly<Record<string, string>> = {
-  events: '0',
-  first_ns: 'NULL',
-  first_eot: 'NULL',
-  last_ns: 'NULL',
-  last_eot: 'NULL',
-};
+const NAMES = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'
+                  AND name NOT IN ('event', 'key', 'flushed') ORDER BY name`;
+const UNCOUNTED = 'SELECT id, name, 0, NULL, NULL, NULL, NULL, duplicates FROM session';
+const UNFINISHED = 'SELECT key, player, before_ns, at_ms, NULL FROM erasure';
 /** Until events have been deleted in the copy, they need these. */
-const NAMES = ['session', 'origin'];
+const NEEDED = ['session', 'origin'];
 
 /**
  * @param isSettled nothing was deleted or erased in the box that the copy still has. @returns the rows of all other tables.
  * Call it inside a transaction.
  */
 export function readTables(db: Database, isSettled: boolean): Tables {
-  const names = db
-    .prepare<[], string>(
-      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY name`,
-    )
+  const rows = db
+    .prepare<[], string>(NAMES)
     .pluck()
     .all()
-    .filter((name) => !APART.includes(name));
-  const rows = names.map((name) => {
-    const columns = columnsOf(db, name).map((column) => {
-      if (name === 'session') return LEFT_OUT[column] ?? column;
-      return column === 'finished_ms' && !isSettled ? 'NULL' : column;
+    .map((name) => {
+      if (name === 'session') return [name, rowsOf(db, UNCOUNTED)] as const;
+      const sql = name === 'erasure' && !isSettled ? UNFINISHED : `SELECT * FROM ${name}`;
+      return [name, rowsOf(db, sql)] as const;
     });
-    return [name, rowsOf(db, name, columns)] as const;
-  });
   return { rows: new Map(rows), isSettled };
 }
 
-function columnsOf(db: Database, table: string): string[] {
-  return db.prepare<[], string>(`SELECT name FROM pragma_table_info('${table}') ORDER BY cid`).pluck().all();
-}
-
-function rowsOf(db: Database, table: string, columns: readonly string[]): Rows {
-  const rows = db
-    .prepare<[], Row>(`SELECT ${columns.join(', ')} FROM ${table}`)
-    .raw()
-    .safeIntegers();
-  return new Map([...rows.iterate()].map((row) => [textOf(row), row]));
+function rowsOf(db: Database, sql: string): Rows {
+  const rows = db.prepare<[], Row>(sql).raw().safeIntegers();
+  return new Map(rows.all().map((row) => [textOf(row), row]));
 }
 
 /** Makes the tables of a copy equal. Call it inside a transaction. */
 export function writeTables(copy: Database, { rows: tables, isSettled }: Tables): void {
   for (const [table, rows] of tables) {
-    const columns = columnsOf(copy, table);
-    const there = rowsOf(copy, table, columns);
-    const same = columns.map((column) => `${column} IS ?`).join(' AND ');
+    const all = `SELECT * FROM ${table}`;
+    const there = rowsOf(copy, all);
+    const columns = copy.prepare(all).columns();
+    const same = columns.map(({ name }) => `${name} IS ?`).join(' AND ');
     const remove = copy.prepare<Value[]>(`DELETE FROM ${table} WHERE ${same}`);
-    const put = copy.prepare<Value[]>(
-      `INSERT OR REPLACE INTO ${table} VALUES (${columns.map(() => '?').join(', ')})`,
-    );
-    if (isSettled || !NAMES.includes(table))
+    const values = columns.map(() => '?').join(', ');
+    const put = copy.prepare<Value[]>(`INSERT OR REPLACE INTO ${table} VALUES (${values})`);
+    if (isSettled || !NEEDED.includes(table))
       for (const [text, row] of there) if (!rows.has(text)) remove.run(...row);
     for (const [text, row] of rows) if (!there.has(text)) put.run(...row);
   }

@@ -3,7 +3,7 @@ import type { Database } from 'better-sqlite3';
 import { NS_PER_MS } from '../../base/units.ts';
 import { type Naming, naming } from '../../protocol/playerRedaction.ts';
 import { overwriteDeleted } from '../db/secureDelete.ts';
-import { addErasures, type Erasure, erasureOf, FOREVER_NS, readErasures } from '../write/ledger.ts';
+import { addErasures, erasureOf, FOREVER_NS, readErasures } from '../write/ledger.ts';
 import { Redactor } from '../write/redactor.ts';
 import { erasedEvents } from './eraseEvents.ts';
 import { type Step, type StepContext, Steps } from './steps.ts';
@@ -74,22 +74,16 @@ export async function applyLedger(db: Database): Promise<number> {
   if (ledger.length === 0) return 0;
   const redactor = new Redactor(ledger);
   const tally = { emptied: 0, renamed: 0, sessions: new Set<string>(), conflictCopies: 0 };
-  const finish = () =>
-    addErasures(
-      db,
-      ledger.map((erasure): Erasure => ({ ...erasure, finishedMs: Date.now() })),
-    );
-  const all = [
-    erasedEvents(db, redactor, undefined, ROWS_ALONE, tally, () => {}),
-    erasedCopies(db, (text) => redactor.names(text), tally),
-    [finish],
-  ];
-  for (const steps of all) {
-    for (const step of steps) {
-      if (step !== undefined) db.transaction(step).immediate();
-      // Signals are handled between two turns of the event loop.
-      await setImmediate();
-    }
+  const finished = ledger.map((erasure) => ({ ...erasure, finishedMs: Date.now() }));
+  function* erasing(): Generator<Step> {
+    yield* erasedEvents(db, redactor, undefined, ROWS_ALONE, tally, () => {});
+    yield* erasedCopies(db, (text) => redactor.names(text), tally);
+    yield () => addErasures(db, finished);
+  }
+  for (const step of erasing()) {
+    if (step !== undefined) db.transaction(step).immediate();
+    // Signals are handled between two turns of the event loop.
+    await setImmediate();
   }
   // Write every page again, without its old content. By way of a file, because it may be larger than the memory.
   db.pragma('temp_store = FILE');

@@ -34,30 +34,29 @@ export function* erasedEvents(
 ): Generator<Step> {
   const decoder = new ArrivalDecoder(db);
   const update = db.prepare(
-    'UPDATE event SET payload = ?, extra = ?, checksum = ?, erased = 1 WHERE seq = ?',
+    'UPDATE event SET payload = @payload, extra = @extra, checksum = @checksum, erased = 1 WHERE seq = @seq',
   );
-  let done = 0;
   for (const { seqs, looked } of candidates(db, player, rows)) {
-    let changed: { readonly session: string; readonly isEmpty: boolean }[] = [];
-    yield seqs.length === 0
-      ? undefined
-      : () => {
-          changed = seqs.flatMap((seq) => {
-            const row = decoder.row(seq);
-            const left = row && withoutPlayers(row, decoder, redactor);
-            if (left === undefined) return [];
-            update.run(left.payload, left.extra, left.checksum, seq);
-            return [{ session: row![1] ?? '', isEmpty: isEmpty(left) }];
-          });
-        };
-    for (const { session, isEmpty } of changed) {
-      tally.sessions.add(session);
-      if (isEmpty) tally.emptied++;
-      else tally.renamed++;
-    }
-    done += looked;
-    on(done);
+    let changed: { readonly session: string | null; readonly payload: string }[] = [];
+    const step = () => {
+      changed = seqs.flatMap((seq) => {
+        const row = decoder.row(seq);
+        const left = row && withoutPlayers(row, decoder, redactor);
+        if (left === undefined) return [];
+        update.run({ ...left, seq });
+        return [{ session: row![1], payload: left.payload }];
+      });
+    };
+    yield seqs.length === 0 ? undefined : step;
+    for (const { session, ...left } of changed) count(tally, session, left);
+    on(looked);
   }
+}
+
+/** Counts an event of which `left` is left. */
+export function count(tally: ErasedEvents, session: string | null, left: Pick<CourtEvent, 'payload'>): void {
+  tally.sessions.add(session ?? '');
+  tally[left.payload === NOTHING.payload ? 'emptied' : 'renamed']++;
 }
 
 /**
@@ -75,11 +74,9 @@ export function withoutPlayers(row: ArrivalRow, decoder: ArrivalDecoder, redacto
   return { payload: left.payload, extra: left.extra, checksum };
 }
 
-export const isEmpty = ({ payload }: Pick<CourtEvent, 'payload'>) => payload === NOTHING.payload;
-
 /**
- * @yields the seqs of events that may name a player, at most `rows`, and how many were looked at. A text with a backslash may name
- * the player in another spelling. What comes meanwhile is redacted on its way in.
+ * @yields the seqs of events that may name a player, at most `rows`, and how many were looked at so far. A text with a backslash may
+ * name the player in another spelling. What comes meanwhile is redacted on its way in.
  */
 export function* candidates(
   db: Database,
@@ -87,24 +84,19 @@ export function* candidates(
   rows: () => number,
 ): Generator<{ readonly seqs: readonly number[]; readonly looked: number }> {
   const isNamed = (column: string) => `instr(${column}, @player) > 0 OR instr(${column}, char(92)) > 0`;
-  // As one row: a row for each event is garbage, and collecting that holds up requests.
-  const read = db.prepare<[object], { readonly upTo: number | null; readonly seqs: string }>(`
-    SELECT max(seq) AS upTo, json_group_array(seq) FILTER (WHERE isOne) AS seqs
-      FROM (SELECT seq, @player IS NULL OR ${isNamed('payload')} OR ifnull(${isNamed('extra')}, 0) OR
-                        instr(event_id, @player) > 0 AS isOne
-              FROM event WHERE seq > @after AND seq <= @last ORDER BY seq LIMIT @looks)`);
-  const bounds = db.prepare<[], { first: number | null; last: number | null }>(
-    'SELECT (SELECT min(seq) FROM event) AS first, (SELECT max(seq) FROM event) AS last',
+  const find = db.prepare<[object], number>(`
+    SELECT seq FROM event WHERE seq > @after AND seq <= @upTo
+       AND (@player IS NULL OR ${isNamed('payload')} OR ifnull(${isNamed('extra')}, 0) OR instr(event_id, @player) > 0)`);
+  const bounds = db.prepare<[], [first: number | null, last: number | null]>(
+    'SELECT (SELECT min(seq) FROM event), (SELECT max(seq) FROM event)',
   );
-  const { first, last } = bounds.get()!;
-  for (let after = (first ?? 1) - 1; after < (last ?? 0); ) {
-    const most = rows();
-    const { upTo, seqs } = read.get({ after, last, player: player ?? null, looks: LOOKS_PER_ROW * most })!;
-    if (upTo === null) return;
-    const all: number[] = JSON.parse(seqs);
-    const some = all.slice(0, most);
-    const next = some.length < all.length ? some.at(-1)! : upTo;
-    yield { seqs: some, looked: next - after };
-    after = next;
+  const [first, last] = bounds.raw().get()!;
+  const before = (first ?? 1) - 1;
+  for (let after = before; after < (last ?? 0); ) {
+    const upTo = Math.min(last!, after + LOOKS_PER_ROW * rows());
+    const seqs = find.pluck().all({ after, upTo, player: player ?? null });
+    do yield { seqs: seqs.splice(0, rows()), looked: upTo - before };
+    while (seqs.length > 0);
+    after = upTo;
   }
 }

@@ -5,7 +5,7 @@ import { ArrivalDecoder } from '../read/arrivalRow.ts';
 import { ErasedPlayers, erasureOf, FOREVER_NS, readErasures } from '../write/ledger.ts';
 import { Redactor } from '../write/redactor.ts';
 import { copiesNaming, type Erased } from './erase.ts';
-import { candidates, isEmpty, withoutPlayers } from './eraseEvents.ts';
+import { candidates, count, withoutPlayers } from './eraseEvents.ts';
 
 /** What an erasure of a player would change. */
 export interface FoundPlayer extends Erased {
@@ -31,28 +31,24 @@ export async function findPlayer(
   const redactor = new Redactor([erasureOf(db, player, beforeNs ?? FOREVER_NS, 0)]);
   const decoder = new ArrivalDecoder(db);
   const rest = (text: string) => replacePlayers(text, (value) => (value === player ? '' : undefined));
-  const count = { emptied: 0, renamed: 0, mentioned: 0 };
-  const sessions = new Set<string>();
-  let done = 0;
+  const tally = { emptied: 0, renamed: 0, sessions: new Set<string>() };
+  let mentioned = 0;
   for (const { seqs, looked } of candidates(db, player, ROWS)) {
     for (const seq of seqs) {
       const row = decoder.row(seq);
       if (row === undefined) continue;
       const left = withoutPlayers(row, decoder, redactor);
-      const [, session, eventId] = row;
       const { payload, extra } = left ?? { payload: row[11], extra: row[12] };
-      if (hasWord(`${eventId} ${rest(payload)} ${rest(extra ?? '')}`, player)) count.mentioned++;
-      if (left === undefined) continue;
-      sessions.add(session ?? '');
-      count[isEmpty(left) ? 'emptied' : 'renamed']++;
+      if (hasWord(`${row[2]} ${rest(payload)} ${rest(extra ?? '')}`, player)) mentioned++;
+      if (left !== undefined) count(tally, row[1], left);
     }
-    done += looked;
-    on(done);
+    on(looked);
     await setImmediate();
   }
   return {
-    ...count,
-    sessions: sessions.size,
+    ...tally,
+    mentioned,
+    sessions: tally.sessions.size,
     conflictCopies: [...copiesNaming(db, naming(player))].flat().length,
     wasErased: new ErasedPlayers(readErasures(db)).find(player) !== undefined,
   };

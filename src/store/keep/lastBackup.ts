@@ -13,13 +13,12 @@ const ISO_CHARS = 24;
  */
 export function lastBackupMs(directory: DataDirectory): number | undefined {
   const ms = Date.parse(readNote(directory).slice(0, ISO_CHARS));
-  return Number.isNaN(ms) ? undefined : ms;
+  return ms > 0 ? ms : undefined;
 }
 
-/** @returns the directories of backups, each with the time of its latest one (ISO 8601). */
-export function backupPlaces(directory: DataDirectory): Map<string, string> {
-  const lines = readNote(directory).split('\n').slice(1, -1);
-  return new Map(lines.map((line) => [line.slice(ISO_CHARS + 1), line.slice(0, ISO_CHARS)]));
+/** @returns where backups were written: directories that keep several, and files. */
+export function backupPlaces(directory: DataDirectory): string[] {
+  return readNote(directory).split('\n').slice(1, -1);
 }
 
 /** @returns the note; empty if there is none that can be read. */
@@ -33,14 +32,13 @@ function readNote(directory: DataDirectory): string {
 
 /**
  * The backup exists: failing to note it, such as on a full disk, is no failure. The note never gets shorter: it is written in place.
- * @param place an absolute path: of a directory that keeps several, or of the file.
+ * @param ms when the box was last backed up; 0: never. @param place an absolute path: of a directory that keeps several, or of the file.
  */
 export function noteBackup(directory: DataDirectory, ms: number, place: string): void {
   try {
     const at = new Date(ms).toISOString();
-    const places = backupPlaces(directory);
-    if (!place.includes('\n')) places.set(place, at);
-    const text = [at, ...[...places].map(([place, at]) => `${at} ${place}`), ''].join('\n');
+    const places = new Set([...backupPlaces(directory), ...(place.includes('\n') ? [] : [place])]);
+    const text = [at, ...places, ''].join('\n');
     directory.overwrite('backupNote', Buffer.byteLength(text) <= SMALL_FILE_BYTES ? text : `${at}\n`);
   } catch {
     // Status then asks for another one within two days.

@@ -36,6 +36,10 @@ export class LazyStatement {
     return this;
   }
 
+  columns(): unknown {
+    return this.#compiled.columns();
+  }
+
   run(...values: unknown[]): unknown {
     return this.#compiled.run(...values);
   }
