@@ -31,10 +31,9 @@ export function define(command: Command): void {
     .addOption(json())
     .addHelpText('after', HELP)
     .action((place, { follow, json }, command) => {
-      if (follow && (json || command.getOptionValueSource('keep') === 'cli'))
-        command.error('error: --follow keeps one copy, without --keep and --json.', { exitCode: 2 });
-      if (follow && place.endsWith('.db'))
-        command.error(`error: --follow keeps a copy in a directory, and ${place} names a file.`, {
+      const isOther = json || place.endsWith('.db') || command.getOptionValueSource('keep') === 'cli';
+      if (follow && isOther)
+        command.error('error: --follow takes a directory, and no --keep or --json.', {
           exitCode: 2,
         });
       yieldToIngest();

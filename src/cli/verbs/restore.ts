@@ -53,13 +53,14 @@ async function restore(file: string, options: RestoreOptions): Promise<void> {
     replaced_kept_as: restored.previousDatabase,
     salvaged: salvaged && jsonOf(salvaged),
     erased_again: restored.erasedAgain,
-    ledger_lost: restored.ledgerLost !== undefined,
+    ledger_lost: restored.isLedgerLost,
   });
 }
 
 /** @param name of what was restored: the file, or the lines. */
 function sentencesOf(restored: Restored, file: string, name: string): string[] {
-  const { events, sessions, newestMs, damage, erasedAgain, ledgerLost, salvaged, leavesMore } = restored;
+  const { events, sessions, newestMs, damage, erasedAgain, isLedgerLost, salvaged, previousDatabase } =
+    restored;
   const sudo = process.getuid?.() === 0 ? 'sudo ' : '';
   const newest = newestMs === null ? '' : `, the newest received at ${isoTime(newestMs)}`;
   const again = counted(erasedAgain, 'event');
@@ -67,21 +68,19 @@ function sentencesOf(restored: Restored, file: string, name: string): string[] {
     `Restored ${name}: ${counted(events, 'event')} of ${counted(sessions, 'session')}${newest}.`,
     damage,
     erasedAgain > 0 && `Players who were erased after that backup are erased again: ${again} changed.`,
-    ledgerLost && LEDGER_LOST[ledgerLost],
+    isLedgerLost && LEDGER_LOST,
     name === file
       ? 'The tokens are those of the backup: "courtd token list" shows them.'
       : 'Lines have no tokens. Make one with "courtd token rotate", and give it to every camera.',
     salvaged && salvagedSentence(salvaged),
-    leavesMore &&
-      `The replaced database has events that this backup does not have. Add them with "${sudo}courtd restore ${shellWord(file)} --salvage".`,
+    salvaged === null &&
+      previousDatabase !== null &&
+      `Add the events that only the replaced database has with "${sudo}courtd restore ${shellWord(file)} --salvage".`,
   ].filter((sentence) => typeof sentence === 'string');
 }
 
-const ERASE_AGAIN = 'erase the players of later erasures again ("courtd player erase ID").';
-const LEDGER_LOST = {
-  unreadable: `The list of erased players in the replaced database cannot be read: ${ERASE_AGAIN}`,
-  missing: `There was no database here with a list of erased players: ${ERASE_AGAIN}`,
-} as const;
+const LEDGER_LOST =
+  'There was no list of erased players here that can be read: erase the players of later erasures again ("courtd player erase ID").';
 
 function jsonOf({ unreadableDatabases: unreadable_databases, ...counts }: Salvaged): object {
   return { ...counts, unreadable_databases };

@@ -5,36 +5,40 @@ import { every } from '../../base/pause.ts';
 /** How often the daemon records the time, and the difference between two records that counts as a jump of the clock. */
 const CLOCK_MS = { mark: 3_600_000, jump: 86_400_000 } as const;
 
-/** What the daemon has recorded of the clock: when it last did, and since when the clock has not jumped (0: it never has). */
+/** What the daemon has recorded of the clock: when it last did, when the clock has jumped (0: never), and its time before that. */
 interface ClockMark {
   readonly lastMs: number;
-  readonly steadySinceMs: number;
+  readonly jumpedMs: number;
+  readonly beforeMs: number;
 }
 
 /** @returns the mark after reading the clock again. */
-export function nextMark(before: ClockMark | undefined, nowMs: number): ClockMark {
-  if (before === undefined) return { lastMs: nowMs, steadySinceMs: 0 };
-  const hasJumped = Math.abs(nowMs - before.lastMs) > CLOCK_MS.jump;
-  return { lastMs: nowMs, steadySinceMs: hasJumped ? nowMs : before.steadySinceMs };
+export function nextMark(mark: ClockMark | undefined, nowMs: number): ClockMark {
+  if (mark === undefined) return { lastMs: nowMs, jumpedMs: 0, beforeMs: 0 };
+  const hasJumped = Math.abs(nowMs - mark.lastMs) > CLOCK_MS.jump;
+  return hasJumped ? { lastMs: nowMs, jumpedMs: nowMs, beforeMs: mark.lastMs } : { ...mark, lastMs: nowMs };
 }
 
 /**
- * Whether the clock jumped by more than a day, less than a day ago: retention waits then. A box that was off for a week looks the
- * same. After a day the clock is trusted, because the disk must not fill up if nobody corrects it.
+ * @returns the time by which retention counts ages: for a day after a jump by more than a day no later than the clock would say without
+ * it. A box that was off for a week looks the same, and deletes what was due when it went off. After a day the clock is trusted, because
+ * the disk must not fill up if nobody corrects it.
  */
-export function hasJustJumped(mark: ClockMark | undefined, nowMs: number): boolean {
-  const { steadySinceMs } = nextMark(mark, nowMs);
-  return steadySinceMs > 0 && nowMs - steadySinceMs < CLOCK_MS.jump;
+export function trustedMs(mark: ClockMark | undefined, nowMs: number): number {
+  const { jumpedMs, beforeMs } = nextMark(mark, nowMs);
+  const agoMs = nowMs - jumpedMs;
+  return agoMs < CLOCK_MS.jump ? Math.min(nowMs, beforeMs + agoMs) : nowMs;
 }
 
 /** A file of constant length, overwritten in place: a full disk must take it, and a database may come from another box. */
-const MARK = /^(\d{15}) (\d{15})\n/;
+const MARK = /^(\d{15}) (\d{15}) (\d{15})\n/;
 
 /** @returns undefined if there is no readable mark. */
 export function readMark(directory: DataDirectory): ClockMark | undefined {
   try {
-    const [, last, since] = MARK.exec(directory.read('clock')) ?? [];
-    return last === undefined ? undefined : { lastMs: Number(last), steadySinceMs: Number(since) };
+    const [, last, jumped, before] = MARK.exec(directory.read('clock')) ?? [];
+    if (last === undefined) return undefined;
+    return { lastMs: Number(last), jumpedMs: Number(jumped), beforeMs: Number(before) };
   } catch {
     return undefined;
   }
@@ -47,9 +51,9 @@ export function markClock(directory: DataDirectory): () => void {
     // The clock was never set: its time must not be compared with another one.
     if (nowMs < EARLIEST_RECEIVED_MS) return;
     try {
-      const { lastMs, steadySinceMs } = nextMark(readMark(directory), nowMs);
-      const [last, since] = [lastMs, steadySinceMs].map((ms) => String(ms).padStart(15, '0'));
-      directory.overwrite('clock', `${last} ${since}\n`);
+      const { lastMs, jumpedMs, beforeMs } = nextMark(readMark(directory), nowMs);
+      const numbers = [lastMs, jumpedMs, beforeMs].map((ms) => String(ms).padStart(15, '0'));
+      directory.overwrite('clock', `${numbers.join(' ')}\n`);
     } catch {
       // Retention uses the next mark.
     }

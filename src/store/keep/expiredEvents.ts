@@ -40,68 +40,57 @@ export function isOfAll({ type, session }: PruneSelection): boolean {
 /**
  * Finds the events to delete: the log up to its last old event before the first one that is younger than the age and not in the
  * future. So what came while the clock was wrong goes with its neighbours, and a clock that is wrong now deletes little.
+ * @param rows how many events a batch has at most. @param tally counts old events that are kept because they are not shipped.
+ * @yields the events in batches, in order of arrival, each event once; a batch may be empty.
+ * @throws {OperatorError} if there is no such session.
  */
-export class ExpiredEvents {
-  readonly #db: Database;
-  readonly #selection: PruneSelection;
-  /** How many old events are kept because they are not shipped. */
-  held = 0;
-
-  constructor(db: Database, selection: PruneSelection) {
-    this.#db = db;
-    this.#selection = selection;
+export function* expiredEvents(
+  db: Database,
+  { nowMs, beforeMs, type, session: name, hold }: PruneSelection,
+  rows: () => number,
+  tally: { held: number },
+): Generator<readonly ExpiredEvent[]> {
+  const session = name === undefined ? undefined : sessionId(db, name);
+  const of = session === undefined ? 'event' : 'session_event WHERE session = @session';
+  const bounds = db.prepare<[object], [first: number | null, last: number | null]>(
+    `SELECT min(seq), max(seq) FROM ${of}`,
+  );
+  const [first, last] = bounds.raw().get({ session }) ?? [];
+  const end = session === undefined ? yield* lastBefore(db, beforeMs, nowMs) : (last ?? 0);
+  const heldFrom = hold ? Math.max(hold.afterSeq, yield* lastBefore(db, hold.beforeMs, nowMs)) : end;
+  const isType = type === undefined ? '' : 'AND origin IN (SELECT id FROM origin WHERE type = @type)';
+  const isSession = session === undefined ? '' : 'AND session = @session';
+  const read = db.prepare<[object], ExpiredEvent>(`
+    SELECT seq, session FROM event WHERE seq > @after AND seq <= @upTo ${isSession} ${isType} ORDER BY seq`);
+  for (let after = (first ?? 1) - 1; after < end; ) {
+    const upTo = Math.min(end, after + LOOKS_PER_ROW * rows());
+    const found = read.all({ session, type, after, upTo });
+    const due = found.filter(({ seq }) => seq <= heldFrom);
+    tally.held += found.length - due.length;
+    do yield due.splice(0, rows());
+    while (due.length > 0);
+    after = upTo;
   }
+}
 
-  /**
-   * @param rows how many events a batch has at most.
-   * @yields the events in batches, in order of arrival, each event once; a batch may be empty.
-   * @throws {OperatorError} if there is no such session.
-   */
-  *batches(rows: () => number): Generator<readonly ExpiredEvent[]> {
-    const { nowMs, beforeMs, type = null, session: name, hold } = this.#selection;
-    const session = name === undefined ? null : sessionId(this.#db, name);
-    const [first, end] =
-      session === null ? [0, yield* this.#lastBefore(beforeMs, nowMs)] : this.#seqsOf(session);
-    const heldFrom = hold ? Math.max(hold.afterSeq, yield* this.#lastBefore(hold.beforeMs, nowMs)) : end;
-    const read = this.#db.prepare<[object], ExpiredEvent & { readonly isOne: number }>(`
-      SELECT seq, session, (@session IS NULL OR session = @session)
-             AND (@type IS NULL OR origin IN (SELECT id FROM origin WHERE type = @type)) AS isOne
-        FROM event WHERE seq > @after AND seq <= @end ORDER BY seq LIMIT @looks`);
-    for (let after = first; after < end; ) {
-      const most = rows();
-      const looked = read.all({ session, type, after, end, looks: LOOKS_PER_ROW * most });
-      if (looked.length === 0) return;
-      const found = looked.filter(({ isOne }) => isOne === 1).slice(0, most);
-      after = found.length === most ? found.at(-1)!.seq : looked.at(-1)!.seq;
-      const due = found.filter(({ seq }) => seq <= heldFrom);
-      this.held += found.length - due.length;
-      yield due;
-    }
-  }
-
-  #seqsOf(session: number): [number, number] {
-    const range = this.#db.prepare<[number], { first: number | null; last: number | null }>(
-      'SELECT min(seq) AS first, max(seq) AS last FROM session_event WHERE session = ?',
-    );
-    const { first, last } = range.get(session)!;
-    return [(first ?? 1) - 1, last ?? 0];
-  }
-
-  /** @yields nothing, after each of many short reads. @returns the seq of the last event of the prefix; 0: there is none. */
-  *#lastBefore(beforeMs: number, nowMs: number): Generator<readonly ExpiredEvent[], number> {
-    type Look = { readonly lastSeq: number | null; readonly lastOld: number | null; readonly young: number };
-    // Before courtd existed the clock of the box cannot have been right.
-    const look = this.#db.prepare<[object], Look>(`
-      SELECT max(seq) AS lastSeq, max(young) AS young,
-             max(iif(young = 0 AND ms >= ${EARLIEST_RECEIVED_MS} AND ms < @beforeMs, seq, NULL)) AS lastOld
-        FROM (SELECT seq, received_ms AS ms, total(received_ms BETWEEN @beforeMs AND @nowMs) OVER (ORDER BY seq) AS young
-                FROM (SELECT seq, received_ms FROM event WHERE seq > @after ORDER BY seq LIMIT ${LOOK_ROWS}))`);
-    for (let [after, last] = [0, 0]; ; yield []) {
-      const { lastSeq, lastOld, young } = look.get({ after, beforeMs, nowMs })!;
-      if (lastSeq === null) return last;
-      last = lastOld ?? last;
-      if (young > 0) return last;
-      after = lastSeq;
-    }
+/** @yields nothing, after each of many short reads. @returns the seq of the last event of the prefix; 0: there is none. */
+function* lastBefore(
+  db: Database,
+  beforeMs: number,
+  nowMs: number,
+): Generator<readonly ExpiredEvent[], number> {
+  type Look = { readonly lastSeq: number | null; readonly lastOld: number | null; readonly young: number };
+  // Before courtd existed the clock of the box cannot have been right.
+  const look = db.prepare<[object], Look>(`
+    SELECT max(seq) AS lastSeq, max(young) AS young,
+           max(iif(young = 0 AND ms >= ${EARLIEST_RECEIVED_MS} AND ms < @beforeMs, seq, NULL)) AS lastOld
+      FROM (SELECT seq, received_ms AS ms, total(received_ms BETWEEN @beforeMs AND @nowMs) OVER (ORDER BY seq) AS young
+              FROM (SELECT seq, received_ms FROM event WHERE seq > @after ORDER BY seq LIMIT ${LOOK_ROWS}))`);
+  for (let [after, last] = [0, 0]; ; yield []) {
+    const { lastSeq, lastOld, young } = look.get({ after, beforeMs, nowMs })!;
+    if (lastSeq === null) return last;
+    last = lastOld ?? last;
+    if (young > 0) return last;
+    after = lastSeq;
   }
 }

@@ -1,6 +1,6 @@
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { every } from '../../base/pause.ts';
-import { hasJustJumped, readMark } from '../db/clockMark.ts';
+import { readMark, trustedMs } from '../db/clockMark.ts';
 import type { PruneSelection } from './expiredEvents.ts';
 
 /** How often the time is looked at. The first look is the run after a start. */
@@ -60,9 +60,9 @@ export class NightlyRetention {
     this.#dueAt = performance.now() + pauseMs;
   }
 
-  async #run(nowMs: number): Promise<void> {
+  async #run(clockMs: number): Promise<void> {
     const { data, keep, keepPositions } = this.#options;
-    if (hasJustJumped(readMark(data), nowMs)) throw new Error('the clock has jumped by more than a day');
+    const nowMs = trustedMs(readMark(data), clockMs);
     const ages = [{ seconds: keepPositions, type: 'PLAYER_POSITION' }, { seconds: keep }];
     for (const { seconds, ...type } of ages.filter(({ seconds }) => seconds > 0))
       await this.#prune({ beforeMs: nowMs - 1_000 * seconds, nowMs, ...type }, this.#closing.signal);

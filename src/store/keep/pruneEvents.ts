@@ -3,7 +3,7 @@ import { DataDirectory } from '../../base/dataDirectory.ts';
 import { sessionCounter } from '../db/sessionCounter.ts';
 import { lostBounds } from '../read/sessionBounds.ts';
 import { emptySessions, keysWithoutEvent } from './emptySessions.ts';
-import { type ExpiredEvent, ExpiredEvents, type PruneSelection } from './expiredEvents.ts';
+import { type ExpiredEvent, expiredEvents, type PruneSelection } from './expiredEvents.ts';
 import { deleteOldCopies, findOldRecords, type OldRecords, removeDatabases } from './oldRecords.ts';
 import { type Step, type StepContext, Steps } from './steps.ts';
 
@@ -34,12 +34,11 @@ export async function pruneEvents(context: StepContext, selection: PruneSelectio
   const steps = new Steps(context);
   const { rows } = steps;
   const freeBefore = freeBytesIn(db);
-  const expired = new ExpiredEvents(db, selection);
   const sessions = new Set<number>();
-  let events = 0;
+  const tally = { events: 0, held: 0 };
   function* deleting(): Generator<Step> {
     const remove = eventRemoval(db);
-    for (const batch of expired.batches(rows)) {
+    for (const batch of expiredEvents(db, selection, rows, tally)) {
       let deleted = new Map<number, number>();
       yield batch.length === 0
         ? undefined
@@ -48,9 +47,9 @@ export async function pruneEvents(context: StepContext, selection: PruneSelectio
           };
       for (const [session, count] of deleted) {
         sessions.add(session);
-        events += count;
+        tally.events += count;
       }
-      on('events', events);
+      on('events', tally.events);
     }
   }
   try {
@@ -65,7 +64,7 @@ export async function pruneEvents(context: StepContext, selection: PruneSelectio
     await steps.giveBack();
     const bytes = records.databases.reduce((sum, file) => sum + file.bytes, 0);
     const freed = Math.max(0, freeBytesIn(db) - freeBefore);
-    return { events, sessions: sessions.size, bytes: bytes + freed, held: expired.held, records };
+    return { ...tally, sessions: sessions.size, bytes: bytes + freed, records };
   } finally {
     steps.end();
   }
@@ -82,15 +81,14 @@ export function countExpired(
   db: Database,
   selection: PruneSelection,
 ): { events: number; sessions: number; held: number; of: number } {
-  const finder = new ExpiredEvents(db, selection);
   const sessions = new Set<number>();
-  let events = 0;
-  for (const list of finder.batches(() => COUNTED_ROWS)) {
-    events += list.length;
+  const tally = { events: 0, held: 0 };
+  for (const list of expiredEvents(db, selection, () => COUNTED_ROWS, tally)) {
+    tally.events += list.length;
     for (const { session } of list) sessions.add(session);
   }
   const of = db.prepare<[], number>('SELECT count(*) FROM event').pluck().get()!;
-  return { events, sessions: sessions.size, held: finder.held, of };
+  return { ...tally, sessions: sessions.size, of };
 }
 
 /**

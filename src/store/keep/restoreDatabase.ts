@@ -1,15 +1,26 @@
 import fs from 'node:fs';
+import path from 'node:path';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { explainWriteErrors, fsync, publish, unusedName } from '../../base/atomicFile.ts';
+import {
+  createPartial,
+  explainWriteErrors,
+  fsync,
+  partialNameOf,
+  publish,
+  removeLeftovers,
+  removePartial,
+  unusedName,
+} from '../../base/atomicFile.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import { cleanUpOnExit } from '../../base/signals.ts';
 import { completeKeys } from '../db/completeKeys.ts';
+import { lockDirectory } from '../db/directoryLock.ts';
 import { enterDirectory } from '../db/enterDirectory.ts';
 import { beginEpoch, type Epoch, readEpochs } from '../db/epochs.ts';
 import { readHeader } from '../db/fileHeader.ts';
-import { makeAside } from '../db/makeAside.ts';
 import { forgetNewDatabase } from '../db/newDatabase.ts';
 import { explain } from '../db/openErrors.ts';
 import { previousFiles } from '../db/previousDatabases.ts';
@@ -19,8 +30,8 @@ import { overwriteDeleted } from '../db/secureDelete.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { backupFile, COMPANIONS, hasContent, isSameFile, type RestoreSource } from './backupFile.ts';
 import { applyLedger } from './erase.ts';
-import { keep, keptOf, ledgerFault, NOBODY } from './keptLedger.ts';
-import { hasMore, type Salvaged, salvage } from './salvage.ts';
+import { keep, keptOf, NOBODY } from './keptLedger.ts';
+import { type Salvaged, salvage } from './salvage.ts';
 import { type Contents, verifyDatabase } from './verifyDatabase.ts';
 
 /** Between two looks whether another program has let the database go. */
@@ -34,12 +45,10 @@ export interface Restored extends Contents {
   readonly epochs: readonly Epoch[];
   /** Null if it was not asked for, or there is nothing to salvage from. */
   readonly salvaged: Salvaged | null;
-  /** Whether the replaced database has events that are not restored. */
-  readonly leavesMore: boolean;
   /** Events from which players were taken out again, who have been erased since that backup. */
   readonly erasedAgain: number;
-  /** Why nobody could be erased again: there was no database of this box, or it cannot be read; undefined: its ledger was applied. */
-  readonly ledgerLost: 'missing' | 'unreadable' | undefined;
+  /** Whether nobody could be erased again: there was no database of the box that made the backup, or it cannot be read. */
+  readonly isLedgerLost: boolean;
 }
 
 interface RestoreOptions {
@@ -85,6 +94,30 @@ export async function restoreDatabase(
   }
 }
 
+/** However `make` ends, nothing is left under the temporary name that it is given. @throws {OperatorError} if the daemon runs. */
+async function makeAside<Result>(
+  directory: DataDirectory,
+  make: (partial: string) => Promise<Result>,
+): Promise<Result> {
+  const target = directory.file('database');
+  directory.make();
+  const lock = lockDirectory(directory);
+  const cleanUp = () => {
+    removePartial(partialNameOf(target));
+    // It would look like one of a database that was there.
+    if (!fs.existsSync(target)) fs.rmSync(lock.name, { force: true });
+  };
+  const cancelCleanup = cleanUpOnExit(cleanUp);
+  try {
+    removeLeftovers(directory.path, (name) => name === path.basename(target));
+    return await make(createPartial(target));
+  } finally {
+    cancelCleanup();
+    cleanUp();
+    lock.close();
+  }
+}
+
 function verified(file: string, partial: string): Contents {
   try {
     // Checkpoints the whole WAL into the copy.
@@ -106,7 +139,7 @@ async function complete(
   partial: string,
   { lastSeq, damage }: Contents,
   { salvages, salvaging }: RestoreOptions,
-): Promise<Pick<Restored, 'epochs' | 'salvaged' | 'leavesMore' | 'erasedAgain' | 'ledgerLost'>> {
+): Promise<Pick<Restored, 'epochs' | 'salvaged' | 'erasedAgain' | 'isLedgerLost'>> {
   const target = directory.file('database');
   const kept = hasContent(target) ? keptOf(target) : NOBODY;
   const db = openExclusively(partial);
@@ -124,9 +157,8 @@ async function complete(
     return {
       epochs: copy.epochs,
       salvaged: salvages && files.length > 0 ? await salvage(db, copy, files, salvaging) : null,
-      leavesMore: !salvages && hasContent(target) && hasMore(target, { ...copy, lastSeq }),
       erasedAgain: await applyLedger(db),
-      ledgerLost: ledgerFault(kept, copy),
+      isLedgerLost: !kept?.epochs.some(({ name }) => copy.epochs.some((one) => one.name === name)),
     };
   } finally {
     db.close();

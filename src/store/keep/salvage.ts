@@ -27,7 +27,7 @@ export interface Salvaged {
 }
 
 /** The database that salvaged events are added to. */
-export interface SalvageTarget {
+interface SalvageTarget {
   readonly epochs: readonly Epoch[];
   readonly lastSeq: number;
 }
@@ -92,12 +92,6 @@ function missingIn(db: Database.Database, after: number, read: number, lastRead:
     .raw()
     .get(after)!;
   return lastRead > upTo ? undefined : Math.max(0, counted - read);
-}
-
-/** @returns whether a database has events that the target does not have. */
-export function hasMore(file: string, target: SalvageTarget): boolean {
-  for (const _one of eventsIn(file, target, { unreadable: 0, unreadableDatabases: 0 })) return true;
-  return false;
 }
 
 /**
