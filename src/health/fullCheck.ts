@@ -36,11 +36,7 @@ export async function checkDatabase(data: DataDirectory, progress: Progress): Pr
       const bad = lines.filter((line) => line.integrity_check !== 'ok').length;
       const count = bad >= 100 ? '100 or more faults' : counted(bad, 'fault');
       const pages = bad === 0 ? undefined : fail(`The integrity check of SQLite finds ${count}.`, RESTORE);
-      const found = checkConsistency(db, (done, of) =>
-        progress.show(
-          () => `events and keys are read: ${Math.min(100, Math.floor((100 * done) / Math.max(1, of)))} %`,
-        ),
-      );
+      const found = checkConsistency(db, (events) => progress.show(() => `${events} events read`));
       const faults = FAULTS.filter(([name]) => found[name] > 0);
       return together(
         [pages, ...faults.map(([name, tell]) => fail(tell(found[name]), RESTORE))],

@@ -56,7 +56,7 @@ t.test('onto a new disk a backup brings him back, and restore and receipt say so
   const restored = await courtd(['restore', path.join(backups, name!), '--data', data]);
   t.match(restored, {
     status: 0,
-    stderr: /There was no database here .*"courtd player erase /,
+    stderr: /There was no list of erased players here .*"courtd player erase /,
   });
   const again = temporaryFolder(t);
   const json = await courtd(['restore', path.join(backups, name!), '--json', '--data', again]);

@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import t from 'tap';
-import { BIN, courtd, Daemon, run } from '../harness/daemon.ts';
+import t, { type Test } from 'tap';
+import { BIN, courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { Fault, SYNC, withoutStrace } from '../harness/strace.ts';
 import { Tail } from '../harness/tail.ts';
@@ -10,20 +10,14 @@ import { Tail } from '../harness/tail.ts';
 /** Longer than the test takes: the daemon is killed in it. */
 const SYNC_MS = 600_000;
 
-t.test('tail prints no event that is written and not yet synced', { skip: withoutStrace }, async (t) => {
+const TRACED = ['-f', '-y', '-e', 'trace=listen,fsync,fdatasync,write,writev,pwrite64', '-o'];
+
+/** Stores an event, and kills the daemon when another one is in the log that has not been synced. */
+async function leaveUnsynced(t: Test, whileHeld = async (_daemon: Daemon) => {}) {
   const daemon = await Daemon.start(t);
   const { data, token } = daemon;
   const log = path.join(data, 'courtd.db-wal');
-  const ids = async () => {
-    const { stdout } = await courtd(['tail', '--json', '--after', '0', '--data', data]);
-    return stdout
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line).event.event_id);
-  };
   await daemon.post(event({ event_id: 'synced' }));
-  const tail = new Tail(t, data, '--after', '0');
-  await tail.has(1);
   const before = fs.statSync(log).size;
   const effect = `delay_enter=${SYNC_MS * 1000}`;
   const fault = await Fault.begin(t, daemon, { calls: SYNC, effect, file: 'courtd.db-wal' });
@@ -36,23 +30,44 @@ t.test('tail prints no event that is written and not yet synced', { skip: withou
     })
     .catch(() => {});
   while (fs.statSync(log).size === before) await sleep(5);
-  t.strictSame(await ids(), ['synced']);
-  t.strictSame(tail.ids, ['synced']);
+  await whileHeld(daemon);
   t.equal(isAnswered, false, 'it was not synced meanwhile');
-  // The first one that opens the database after this finds it in the log.
-  await tail.end();
   await fault.kill(daemon);
   await answer;
-  const trace = path.join(data, 'trace');
-  const traced = ['-f', '-y', '-o', trace, '-e', 'trace=fsync,write,pwrite64'];
-  const { stdout } = await run('strace', [...traced, BIN, 'tail', '--json', '--after', '0', '--data', data]);
-  t.match(stdout, /"unsynced"/);
+  return { data, token, unsynced, trace: path.join(temporaryFolder(t), 'trace') };
+}
+
+/** Checks that the log was written anew, and synced, before the first call like `next`. */
+function checkOrder(t: Test, trace: string, next: RegExp): void {
   const calls = fs.readFileSync(trace, 'utf8').split('\n');
   const written = calls.findIndex((call) => /pwrite64\(.*courtd\.db-wal/.test(call));
   const synced = calls.findIndex((call, i) => i > written && /fsync\(.*courtd\.db-wal/.test(call));
-  const shown = calls.findIndex((call) => call.includes('{\\"seq\\"'));
   t.ok(written >= 0, 'the log was written anew');
-  t.ok(synced >= 0 && synced < shown, 'and synced, before it was shown');
-  const again = await Daemon.run(t, data, token);
-  t.strictSame(await (await again.post(unsynced)).json(), { accepted: 0, duplicates: 1 });
+  t.ok(synced >= 0 && synced < calls.findIndex((call) => next.test(call)), `and synced, before ${next}`);
+}
+
+t.test('tail prints no event that is written and not yet synced', { skip: withoutStrace }, async (t) => {
+  const { data, trace } = await leaveUnsynced(t, async ({ data }) => {
+    const tail = new Tail(t, data, '--after', '0');
+    await tail.has(1);
+    const { stdout } = await courtd(['tail', '--json', '--after', '0', '--data', data]);
+    t.match(stdout, /^[^\n]*"synced"[^\n]*\n$/);
+    t.strictSame(tail.ids, ['synced']);
+    await tail.end();
+  });
+  const tail = [BIN, 'tail', '--json', '--after', '0', '--data', data];
+  t.match(await run('strace', [...TRACED, trace, ...tail]), { stdout: /"unsynced"/ });
+  checkOrder(t, trace, /\{\\"seq\\"/);
 });
+
+t.test(
+  'a start syncs what a killed daemon has written, before it listens',
+  { skip: withoutStrace },
+  async (t) => {
+    const { data, token, unsynced, trace } = await leaveUnsynced(t);
+    const again = await Daemon.run(t, data, token, [], {}, ['strace', '-D', ...TRACED, trace]);
+    t.strictSame(await (await again.post(unsynced)).json(), { accepted: 0, duplicates: 1 });
+    await again.stop();
+    for (const next of [/listen\(/, /pwrite64\(.*courtd\.db>/]) checkOrder(t, trace, next);
+  },
+);

@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { keyHash } from '../db/keyHash.ts';
-import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow } from '../read/arrivalRow.ts';
-import { Damage } from '../read/damage.ts';
+import { damagedEvents } from './verifyDatabase.ts';
 
 /** The faults of a database whose single pages are intact: each is 0 if there is none. */
 export interface Consistency {
@@ -22,10 +21,9 @@ export interface Consistency {
   readonly miscounted: number;
 }
 
-export type OnProgress = (done: number, of: number) => void;
-
 /** Each is a number; of the events behind `flushed.up_to` only the daemon has the keys. */
 const COUNTS = {
+  events: 'SELECT count(*) FROM event',
   keys: 'SELECT count(*) FROM key',
   withoutKey: `
     SELECT count(*) FROM event e WHERE seq <= (SELECT up_to FROM flushed) AND NOT EXISTS (
@@ -50,24 +48,16 @@ const COUNTS = {
          + (SELECT count(*) FROM found WHERE session NOT IN (SELECT id FROM session))`,
 } satisfies { readonly [Name in keyof Consistency]?: string };
 
-/** Reads all events and all keys in one transaction, also while the daemon runs: the WAL is kept meanwhile. */
-export function checkConsistency(db: Database, told: OnProgress): Consistency {
-  db.function('key_hash', { deterministic: true }, (eventId: unknown) =>
-    typeof eventId === 'string' ? keyHash(eventId) : null,
-  );
+/**
+ * Reads all events and all keys in one transaction, also while the daemon runs: the WAL is kept meanwhile.
+ * @param on is called with how many events were read.
+ */
+export function checkConsistency(db: Database, on: (events: number) => void): Consistency {
+  db.function('key_hash', { deterministic: true }, keyHash);
   const number = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
-  const rows = db.prepare<[], ArrivalRow>(`SELECT ${ARRIVAL_COLUMNS} FROM event e ORDER BY e.seq`).raw();
   return db.transaction(() => {
-    const total = number('SELECT ifnull(sum(events), 0) FROM session_total');
-    const decoder = new ArrivalDecoder(db);
-    const damage = new Damage();
-    let events = 0;
-    for (const row of rows.iterate()) {
-      decoder.event(row, damage);
-      events++;
-      if (events % 1_000 === 0) told(events, 2 * total);
-    }
+    const damaged = damagedEvents(db, on).events;
     const counts = Object.entries(COUNTS).map(([name, sql]) => [name, number(sql)]);
-    return { events, damaged: damage.events, ...Object.fromEntries(counts) };
+    return { damaged, ...Object.fromEntries(counts) };
   })();
 }

@@ -1,23 +1,37 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import type { Database } from 'better-sqlite3';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import Database from 'better-sqlite3';
 import {
+  createPartial,
   explainWriteErrors,
-  partialNameOf,
+  publish,
   removeLeftovers,
   removePartial,
   unusedName,
 } from '../../base/atomicFile.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
-import { OperatorError } from '../../base/operatorError.ts';
+import { COMMAND_BUSY_MS } from '../../base/limits.ts';
+import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
+import { openCarefully } from '../../base/privateFile.ts';
 import { cleanUpOnExit } from '../../base/signals.ts';
+import { OVERWRITE_DELETED } from '../db/secureDelete.ts';
+import { failureKind } from '../db/sqliteErrors.ts';
+import { runInThread } from '../db/statementThread.ts';
 import { withDatabase } from '../db/withDatabase.ts';
 import { COMPANIONS } from './backupFile.ts';
 import { BACKUP_NAME, noteBackup } from './lastBackup.ts';
-import { type Copy, copyDatabase } from './onlineBackup.ts';
+import { type Contents, verifyDatabase } from './verifyDatabase.ts';
 
-interface MadeBackup extends Copy {
+/** How often the copy is synced while it is being written: one sync of the whole copy would hold up the daemon's. */
+const COPY_SYNC_MS = 100;
+
+const fdatasync = promisify(fs.fdatasync);
+
+interface MadeBackup extends Contents {
   readonly file: string;
+  readonly bytes: number;
   /** The names of the older ones that were removed. */
   readonly removed: readonly string[];
 }
@@ -36,19 +50,18 @@ export function makeBackup(
   copied: (bytes: number) => void,
 ): Promise<MadeBackup> {
   const keepsSeveral = explainWriteErrors(place, () => isDirectory(place));
-  const work = async (db: Database) => {
+  const work = async (db: Database.Database) => {
     // A restored database has none yet, and it is copied while the daemon writes.
     db.pragma('journal_mode = WAL');
     // As late as can be: another backup that ended in between would have taken the name.
     const file = keepsSeveral ? newName(place) : place;
     explainWriteErrors(file, () => prepareFor(file));
-    const cancelCleanup = cleanUpOnExit(() => removePartial(partialNameOf(file)));
-    const copy = await copyDatabase(data.file('database'), file, copied).finally(cancelCleanup);
+    const contents = await copyDatabase(data.file('database'), file, copied);
     // The older ones may have what this one has lost.
-    const keepsAll = !keepsSeveral || copy.damage !== undefined;
+    const keepsAll = !keepsSeveral || contents.damage !== undefined;
     const removed = keepsAll ? [] : explainWriteErrors(place, () => removeOlder(place, file, keep));
     noteBackup(data, Date.now(), path.resolve(keepsSeveral ? place : file));
-    return { file, ...copy, removed };
+    return { file, bytes: fs.statSync(file).size, ...contents, removed };
   };
   return withDatabase({ data }, work);
 }
@@ -100,4 +113,78 @@ function removeOlder(directory: string, made: string, keep: number): string[] {
   // Another backup that ends at the same time may have removed one.
   for (const name of older) fs.rmSync(path.join(directory, name), { force: true });
   return older;
+}
+
+/**
+ * Copies a database as of one moment, beside any writer (VACUUM INTO), verifies the copy, fsyncs it and renames it into place. The
+ * WAL of the database cannot be truncated meanwhile.
+ */
+async function copyDatabase(
+  file: string,
+  target: string,
+  copied: (bytes: number) => void,
+): Promise<Contents> {
+  const partial = createPartial(target);
+  const cancelCleanup = cleanUpOnExit(() => removePartial(partial));
+  try {
+    await writeCopy(file, partial, copied);
+    const contents = verified(partial, target);
+    publish(partial, target);
+    return contents;
+  } catch (error) {
+    removePartial(partial);
+    throw explained(error, target);
+  } finally {
+    cancelCleanup();
+  }
+}
+
+/** In a thread, so that signals are handled, and synced as it grows. */
+async function writeCopy(file: string, partial: string, copied: (bytes: number) => void): Promise<void> {
+  // Closed only after the thread has closed its connection: closing it earlier would drop SQLite's locks.
+  const fd = openCarefully(partial, fs.constants.O_RDWR);
+  let [isDone, failure]: [boolean, unknown] = [false, undefined];
+  const ended = runInThread({
+    file,
+    busyMs: COMMAND_BUSY_MS,
+    pragmas: [OVERWRITE_DELETED],
+    sql: `VACUUM INTO '${partial.replaceAll("'", "''")}'`,
+  }).then((error) => {
+    [isDone, failure] = [true, error];
+  });
+  try {
+    for (; !isDone; await fdatasync(fd)) {
+      await Promise.race([ended, sleep(COPY_SYNC_MS)]);
+      copied(fs.fstatSync(fd).size);
+    }
+  } finally {
+    await ended;
+    fs.closeSync(fd);
+  }
+  if (failure !== undefined) throw failure;
+}
+
+function verified(copy: string, target: string): Contents {
+  try {
+    return verifyDatabase(copy);
+  } catch (error) {
+    throw new OperatorError(
+      `The copy written to ${target} ${(error as Error).message}: it was removed. Check its disk; "courtd check --full" says whether the database is damaged too.`,
+    );
+  }
+}
+
+/** A failed write can only be one to the copy: nothing else is written. */
+function explained(error: unknown, target: string): unknown {
+  if (error instanceof OperatorError) return error;
+  if (!(error instanceof Database.SqliteError))
+    return new OperatorError(cannotWrite(target, error as NodeJS.ErrnoException));
+  const place = path.dirname(target);
+  if (failureKind(error) === 'full') {
+    return new OperatorError(`The disk of ${place} is full: free some space there, or choose another place.`);
+  }
+  if (!/^SQLITE_IOERR_(WRITE|FSYNC|DIR_FSYNC|TRUNCATE)$/.test(error.code)) return error;
+  return new OperatorError(
+    `The disk of ${place} failed a write, or does not support files this large (FAT: 4 GiB) (${error.code}): check it, or choose another place.`,
+  );
 }

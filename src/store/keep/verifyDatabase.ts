@@ -52,11 +52,21 @@ export function verifyDatabase(file: string, { indexes = false } = {}): Contents
   }
 }
 
-function damageOf(db: Database.Database): Damage {
+/** Verifies every event. @param on is called with how many were read. @returns those that do not match their checksum. */
+export function damagedEvents(db: Database.Database, on: (events: number) => void = () => {}): Damage {
   const damage = new Damage();
   const decoder = new ArrivalDecoder(db);
   const rows = db.prepare<[], ArrivalRow>(`SELECT ${ARRIVAL_COLUMNS} FROM event e ORDER BY e.seq`).raw();
-  for (const row of rows.iterate()) decoder.event(row, damage);
+  let events = 0;
+  for (const row of rows.iterate()) {
+    decoder.event(row, damage);
+    on(++events);
+  }
+  return damage;
+}
+
+function damageOf(db: Database.Database): Damage {
+  const damage = damagedEvents(db);
   const miscounted = db.prepare<[], { name: string; counted: number; found: number }>(`
     WITH found AS (SELECT session, count(*) AS events FROM event GROUP BY session)
     SELECT s.name, s.events AS counted, ifnull(f.events, 0) AS found
