@@ -31,8 +31,8 @@ export function define(command: Command): void {
     .addOption(json())
     .addHelpText('after', HELP)
     .action((place, { follow, json }, command) => {
-      const isOther = json || place.endsWith('.db') || command.getOptionValueSource('keep') === 'cli';
-      if (follow && isOther)
+      const keeps = command.getOptionValueSource('keep') === 'cli';
+      if (follow && (json || keeps || place.endsWith('.db')))
         command.error('error: --follow takes a directory, and no --keep or --json.', {
           exitCode: 2,
         });
@@ -47,9 +47,8 @@ interface BackupOptions extends DataOption, JsonOption {
 
 async function backup(place: string, { data, keep, json }: BackupOptions): Promise<void> {
   const startedAt = performance.now();
-  const made = await makeBackup(data, place, keep, (bytes) =>
-    progress.show(() => `${bytesFor(bytes)} copied`),
-  );
+  const told = (copied: number) => progress.show(() => `${bytesFor(copied)} copied`);
+  const made = await makeBackup(data, place, keep, told);
   const { file, bytes, events, sessions, newestMs, removed, damage } = made;
   const seconds = Math.round(performance.now() - startedAt) / 1000;
   if (json) {

@@ -59,8 +59,7 @@ async function restore(file: string, options: RestoreOptions): Promise<void> {
 
 /** @param name of what was restored: the file, or the lines. */
 function sentencesOf(restored: Restored, file: string, name: string): string[] {
-  const { events, sessions, newestMs, damage, erasedAgain, isLedgerLost, salvaged, previousDatabase } =
-    restored;
+  const { events, sessions, newestMs, damage, erasedAgain, salvaged } = restored;
   const sudo = process.getuid?.() === 0 ? 'sudo ' : '';
   const newest = newestMs === null ? '' : `, the newest received at ${isoTime(newestMs)}`;
   const again = counted(erasedAgain, 'event');
@@ -68,13 +67,13 @@ function sentencesOf(restored: Restored, file: string, name: string): string[] {
     `Restored ${name}: ${counted(events, 'event')} of ${counted(sessions, 'session')}${newest}.`,
     damage,
     erasedAgain > 0 && `Players who were erased after that backup are erased again: ${again} changed.`,
-    isLedgerLost && LEDGER_LOST,
+    restored.isLedgerLost && LEDGER_LOST,
     name === file
       ? 'The tokens are those of the backup: "courtd token list" shows them.'
       : 'Lines have no tokens. Make one with "courtd token rotate", and give it to every camera.',
     salvaged && salvagedSentence(salvaged),
     salvaged === null &&
-      previousDatabase !== null &&
+      restored.previousDatabase !== null &&
       `Add the events that only the replaced database has with "${sudo}courtd restore ${shellWord(file)} --salvage".`,
   ].filter((sentence) => typeof sentence === 'string');
 }
