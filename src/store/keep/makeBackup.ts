@@ -6,6 +6,7 @@ import Database from 'better-sqlite3';
 import {
   createPartial,
   explainWriteErrors,
+  partialNameOf,
   publish,
   removeLeftovers,
   removePartial,
@@ -124,9 +125,10 @@ async function copyDatabase(
   target: string,
   copied: (bytes: number) => void,
 ): Promise<Contents> {
-  const partial = createPartial(target);
+  const partial = partialNameOf(target);
   const cancelCleanup = cleanUpOnExit(() => removePartial(partial));
   try {
+    createPartial(target);
     await writeCopy(file, partial, copied);
     const contents = verified(partial, target);
     publish(partial, target);
