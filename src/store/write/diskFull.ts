@@ -1,5 +1,4 @@
 import { FULL_RETRY_MS } from '../../base/limits.ts';
-import { OperatorError } from '../../base/operatorError.ts';
 
 /** Milliseconds without a failure before the log says that there is room again: on an almost full disk, small requests still fit. */
 const FULL_QUIET_MS = 5_000;
@@ -24,7 +23,6 @@ export class DiskFull {
    * When a write last failed, in milliseconds of the monotonic clock; undefined while the disk is not full.
    */
   #lastAt: number | undefined;
-  #isHeld = false;
   #timer: NodeJS.Timeout | undefined;
 
   /** @param hasRoom commits a write, and returns whether there is space for more. */
@@ -35,20 +33,19 @@ export class DiskFull {
 
   /** Whether requests are refused without a try. */
   get isRefusing(): boolean {
-    if (this.#isHeld) return true;
     return this.#lastAt !== undefined && performance.now() - this.#lastAt < FULL_RETRY_MS;
   }
 
   /** Whether it is full, or was until just now. */
   get isFull(): boolean {
-    return this.#isHeld || this.#lastAt !== undefined;
+    return this.#lastAt !== undefined;
   }
 
   /** Call it when a write failed because the disk is full. */
   failed(error: unknown): void {
     if (this.#lastAt === undefined) this.#on.full(error);
     this.#lastAt = performance.now();
-    this.#timer ??= setInterval(() => this.#probe(), FULL_RETRY_MS).unref();
+    this.#timer ??= setInterval(() => this.#hasRoom() && this.succeeded(), FULL_RETRY_MS).unref();
   }
 
   /** Call it after every write that succeeded. */
@@ -59,19 +56,9 @@ export class DiskFull {
     this.#on.healed();
   }
 
-  /** Refuses everything while a prune frees space: what it frees is for its own commits. */
-  hold(isHeld: boolean): void {
-    if (isHeld) this.failed(new OperatorError('a prune is freeing space'));
-    this.#isHeld = isHeld;
-  }
-
   /** Stops probing. */
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
-  }
-
-  #probe(): void {
-    if (!this.#isHeld && this.#hasRoom()) this.succeeded();
   }
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Transaction } from 'better-sqlite3';
 import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, QUEUED_REQUESTS } from '../../base/limits.ts';
+import { OperatorError } from '../../base/operatorError.ts';
 import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { type Unavailability, unavailable } from '../../protocol/unavailable.ts';
 import type { Checkpointer } from '../db/checkpointer.ts';
@@ -95,7 +96,7 @@ export class GroupCommit {
     this.#db = db;
     this.#on = on;
     this.#beforeCommit = beforeCommit;
-    this.full = new DiskFull(on, () => this.#maintenance.hasRoom());
+    this.full = new DiskFull(on, () => !this.#holds.has('full') && this.#maintenance.hasRoom());
     this.appender = new Appender(db, keys);
     this.#maintenance = new MaintenanceSteps(db, this.appender.keys, {
       ...on,
@@ -188,9 +189,10 @@ export class GroupCommit {
     this.#maintenance.truncateWal();
   }
 
-  /** Refuses events, as on a full disk, while a prune uses the reserve. */
+  /** Refuses events, as on a full disk, while a prune uses the reserve: what it frees is for its own commits. */
   holdForPrune(isHeld: boolean): void {
-    this.full.hold(isHeld);
+    if (isHeld) this.full.failed(new OperatorError('a prune is freeing space'));
+    this.hold('full', isHeld);
     this.#maintenance.areKeysHeld = isHeld;
   }
 

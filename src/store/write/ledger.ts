@@ -91,8 +91,9 @@ export function pseudonymOf(secret: Buffer, player: string): string {
 
 /** Recognises the players of a ledger. */
 export class ErasedPlayers {
-  /** By the hash, as a text; of each key. */
-  readonly #byKey = new Map<string, { key: Buffer; players: Map<string, Erasure> }>();
+  readonly #keys = new Map<string, Buffer>();
+  /** By their hash, as a text. */
+  readonly #players = new Map<string, Erasure>();
   readonly #known = new Map<string, Erasure | undefined>();
   /** No event from then on names an erased player: nanoseconds since 1970-01-01T00:00:00Z; before all time: nobody is erased. */
   readonly untilNs: bigint = -(2n ** 63n);
@@ -100,10 +101,8 @@ export class ErasedPlayers {
   constructor(ledger: readonly Erasure[]) {
     for (const erasure of ledger) {
       if (erasure.beforeNs > this.untilNs) this.untilNs = erasure.beforeNs;
-      const name = erasure.key.toString('latin1');
-      const { players } = this.#byKey.get(name) ?? { players: new Map() };
-      players.set(erasure.player.toString('latin1'), erasure);
-      this.#byKey.set(name, { key: erasure.key, players });
+      this.#keys.set(erasure.key.toString('latin1'), erasure.key);
+      this.#players.set(erasure.player.toString('latin1'), erasure);
     }
   }
 
@@ -111,8 +110,8 @@ export class ErasedPlayers {
   find(player: string): Erasure | undefined {
     if (this.#known.has(player)) return this.#known.get(player);
     let found: Erasure | undefined;
-    for (const { key, players } of this.#byKey.values())
-      found ??= players.get(hashOf(key, player).toString('latin1'));
+    for (const key of this.#keys.values())
+      found ??= this.#players.get(hashOf(key, player).toString('latin1'));
     if (player.length > KNOWN_CHARS) return found;
     if (this.#known.size >= KNOWN) this.#known.clear();
     this.#known.set(player, found);
