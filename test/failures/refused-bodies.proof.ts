@@ -55,7 +55,7 @@ t.test(
     }
     const left = await waiting(box);
     t.equal(new Set(left).size, left.length, 'none twice');
-    t.ok(left.length > 1_000, `${left.length} events`);
+    t.ok(left.length > 100, `${left.length} events`);
   },
 );
 

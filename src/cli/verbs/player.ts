@@ -50,7 +50,7 @@ const ID_COLUMNS = 40;
 async function list({ json: isJson = false, ...options }: DataOption & JsonOption): Promise<void> {
   const damage = new Damage();
   const isEmpty = await withDatabase(options, async (db) => {
-    const counts = new PlayerCounts();
+    const counts = new PlayerCounts(db);
     // The name that an erasure has put in the place of a player is no player.
     const isSomebody = ({ erased, player }: NamedEvent) => !(erased && isErasedName(player));
     await eachNamed(db, damage, (events) => counts.add(events.filter(isSomebody)));

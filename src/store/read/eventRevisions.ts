@@ -9,6 +9,8 @@ interface FoundEvent extends DecodedEvent {
   readonly conflictingCopies: number;
 }
 
+type FoundRow = readonly [...ArrivalRow, copies: number | null];
+
 /**
  * @returns every stored revision of one event, in ascending order; empty if there is none. The keys of the newest events are
  * only in the daemon's memory (keys.ts), so those events are searched.
@@ -20,22 +22,17 @@ export function findRevisions(
   eventId: string,
   damage: Damage,
 ): FoundEvent[] {
-  const rows = db.prepare<[{ sessionId: string; eventId: string; hash: Buffer }], ArrivalRow>(`
-    SELECT ${ARRIVAL_COLUMNS} FROM event e JOIN session s ON s.id = e.session
+  const rows = db.prepare<[{ sessionId: string; eventId: string; hash: Buffer }], FoundRow>(`
+    SELECT ${ARRIVAL_COLUMNS}, (SELECT copies FROM conflict c WHERE c.session = e.session AND c.seq = e.seq) FROM event e JOIN session s ON s.id = e.session
      WHERE s.name = @sessionId AND e.event_id = @eventId AND e.seq IN (
        SELECT k.seq FROM key k JOIN session ks ON ks.id = k.session WHERE ks.name = @sessionId AND k.hash = @hash
        UNION
        SELECT u.seq FROM event u WHERE u.seq > (SELECT up_to FROM flushed) AND u.event_id = @eventId)
      ORDER BY e.revision`);
-  const copies = db
-    .prepare<[{ seq: number }], number>(
-      'SELECT copies FROM conflict WHERE session = (SELECT session FROM event WHERE seq = @seq) AND seq = @seq',
-    )
-    .pluck();
   const decoder = new ArrivalDecoder(db);
   const revisions = rows.raw().all({ sessionId, eventId, hash: keyHash(eventId) });
   return revisions.flatMap((row) => {
-    const event = decoder.event(row, damage);
-    return event === undefined ? [] : [{ ...event, conflictingCopies: copies.get({ seq: event.seq }) ?? 0 }];
+    const event = decoder.event(row as unknown as ArrivalRow, damage);
+    return event === undefined ? [] : [{ ...event, conflictingCopies: row[14] ?? 0 }];
   });
 }

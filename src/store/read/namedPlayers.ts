@@ -77,52 +77,44 @@ interface PlayerLine {
   readonly last_eot: string;
 }
 
-type Instant = Pick<DecodedEvent, 'eot' | 'eotHigh' | 'eotLow'>;
-
-interface Tally {
-  readonly sessions: Set<string>;
-  events: number;
-  first: Instant;
-  last: Instant;
-}
-
-/** Counts events by player. */
+/** Counts events by player and session: a temporary table of the connection, which must be the caller's own. */
 export class PlayerCounts {
-  readonly #tallies = new Map<string, Tally>();
+  readonly #db: Database;
+  readonly #add: (events: readonly NamedEvent[]) => void;
+
+  constructor(db: Database) {
+    this.#db = db;
+    db.exec(`
+      CREATE TEMP TABLE played (
+        player TEXT, session TEXT, events INTEGER, first_ns INTEGER, first_eot TEXT, last_ns INTEGER, last_eot TEXT,
+        PRIMARY KEY (player, session)
+      ) WITHOUT ROWID`);
+    const add = db.prepare<[object]>(`
+      INSERT INTO temp.played VALUES (@player, @sessionId, 1, @ns, @eot, @ns, @eot)
+      ON CONFLICT DO UPDATE SET events = events + 1,
+        first_eot = iif(excluded.first_ns < first_ns, excluded.first_eot, first_eot),
+        first_ns = min(first_ns, excluded.first_ns),
+        last_eot = iif(excluded.last_ns >= last_ns, excluded.last_eot, last_eot),
+        last_ns = max(last_ns, excluded.last_ns)`);
+    this.#add = db.transaction((events: readonly NamedEvent[]) => {
+      for (const { player, sessionId, eot, eotHigh, eotLow } of events)
+        add.run({ player, sessionId, eot, ns: nsOf(eotHigh, eotLow) });
+    });
+  }
 
   /** @param events in the order of arrival. */
   add(events: readonly NamedEvent[]): void {
-    for (const { player, sessionId, eot, eotHigh, eotLow } of events) {
-      const at = { eot, eotHigh, eotLow };
-      const tally = this.#tallies.get(player) ?? this.#begin(player, at);
-      tally.events++;
-      tally.sessions.add(sessionId);
-      if (byEot(at, tally.first) < 0) tally.first = at;
-      if (byEot(at, tally.last) >= 0) tally.last = at;
-    }
+    this.#add(events);
   }
 
   /** @returns the players, the one with the latest event first. */
   players(): PlayerLine[] {
-    return [...this.#tallies]
-      .sort(([one, a], [other, b]) => byEot(b.last, a.last) || (one < other ? -1 : 1))
-      .map(([player_id, { sessions, events, first, last }]) => ({
-        player_id,
-        sessions: sessions.size,
-        events,
-        first_eot: first.eot,
-        last_eot: last.eot,
-      }));
+    const eot = (which: string, order: string) =>
+      `(SELECT ${which}_eot FROM temp.played o WHERE o.player = p.player ORDER BY ${which}_ns ${order} LIMIT 1)`;
+    const lines = this.#db.prepare<[], PlayerLine>(`
+      SELECT player AS player_id, count(*) AS sessions, sum(events) AS events,
+             ${eot('first', 'ASC')} AS first_eot, ${eot('last', 'DESC')} AS last_eot
+        FROM temp.played p GROUP BY player ORDER BY max(last_ns) DESC, player`);
+    return lines.all();
   }
-
-  #begin(player: string, at: Instant): Tally {
-    const tally = { sessions: new Set<string>(), events: 0, first: at, last: at };
-    // A copy: a part of a text keeps all of it in memory, which is the payload here.
-    this.#tallies.set(Buffer.from(player).toString(), tally);
-    return tally;
-  }
-}
-
-function byEot(a: Instant, b: Instant): number {
-  return a.eotHigh - b.eotHigh || a.eotLow - b.eotLow;
 }

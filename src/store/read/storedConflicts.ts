@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { ArrivalDecoder, type DecodedEvent } from './arrivalRow.ts';
+import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow, type DecodedEvent } from './arrivalRow.ts';
 import type { Damage } from './damage.ts';
 
 /** An event that was sent again with different content. */
@@ -17,13 +17,7 @@ export interface StoredConflict {
 /** Conflicts of one read. */
 const CHUNK_ROWS = 100;
 
-interface CopyRow {
-  readonly seq: number;
-  readonly turn: number;
-  readonly other: string | null;
-  readonly times: number;
-  readonly lastMs: number;
-}
+type CopyRow = readonly [...ArrivalRow, turn: number, other: string | null, times: number, lastMs: number];
 
 /**
  * @param session only those of the session with this id.
@@ -35,27 +29,22 @@ export function* readConflicts(
   session: number | undefined,
   damage: Damage,
 ): Generator<StoredConflict[]> {
-  const copies = db.prepare<[{ before: number; session: number | null }], CopyRow>(`
-    SELECT o.seq, o.turn, o.event AS other, c.copies AS times, c.last_ms AS lastMs
+  const find = db.prepare<[{ before: number; session: number | null }], CopyRow>(`
+    SELECT ${ARRIVAL_COLUMNS}, o.turn, o.event, c.copies, c.last_ms
       FROM conflict_copy o
       JOIN event e ON e.seq = o.seq
       JOIN conflict c ON c.session = e.session AND c.seq = o.seq
      WHERE o.turn < @before AND (@session IS NULL OR e.session = @session)
      ORDER BY o.turn DESC LIMIT ${CHUNK_ROWS}`);
   const decoder = new ArrivalDecoder(db);
-  const read = db.transaction((before: number) => {
-    const rows = copies.all({ before, session: session ?? null });
-    const found = rows.flatMap(({ seq, other, times, lastMs }) => {
-      const row = decoder.row(seq);
-      const stored = row && decoder.event(row, damage);
-      return stored === undefined ? [] : [{ stored, other, times, lastMs }];
+  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+    const rows = find.raw().all({ before, session: session ?? null });
+    if (rows.length === 0) return;
+    before = rows.at(-1)![14];
+    yield rows.flatMap((row) => {
+      const stored = decoder.event(row as unknown as ArrivalRow, damage);
+      return stored === undefined ? [] : [{ stored, other: row[15], times: row[16], lastMs: row[17] }];
     });
-    return { found, last: rows.at(-1)?.turn };
-  });
-  for (let before: number | undefined = Number.MAX_SAFE_INTEGER; before !== undefined; ) {
-    const { found, last }: { found: StoredConflict[]; last: number | undefined } = read(before);
-    if (found.length > 0) yield found;
-    before = last;
   }
 }
 

@@ -1,8 +1,9 @@
 import t from 'tap';
 import { type NamedEvent, PlayerCounts } from '../../../src/store/read/namedPlayers.ts';
+import { scratch } from '../../harness/scratchStore.ts';
 
 t.test('players are counted over sessions, the one with the latest event first', async (t) => {
-  const counts = new PlayerCounts();
+  const counts = new PlayerCounts(scratch(t).db);
   const named = (player: string, sessionId: string, second: number) =>
     // Beyond 32 bits of nanoseconds.
     ({
