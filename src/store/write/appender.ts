@@ -89,7 +89,7 @@ export class Appender {
 
   #resolveDuplicate(candidate: Candidate): void {
     const seq = this.keys.seqOf(candidate);
-    const first = seq === null ? undefined : this.#duplicates.find(seq, candidate);
+    const first = seq === undefined ? undefined : this.#duplicates.find(seq, candidate);
     if (first === undefined) {
       this.keys.replace(candidate);
       this.#events.insert([candidate]);

@@ -43,9 +43,8 @@ export class EventKeys {
   readonly limits: KeyLimits;
   readonly #db: Database;
   readonly #insert: MultiRowStatement;
-  readonly #inFileOf: MultiRowStatement<{ readonly at: number }>;
+  readonly #inFileOf: MultiRowStatement<{ readonly at: number; readonly seq: number }>;
   readonly #recentOf: MultiRowStatement<{ readonly at: number; readonly seq: number }>;
-  readonly #seqOf: Statement<[{ session: number; hash: Buffer; revision: number }], number | null>;
   readonly #replace: readonly Statement<[{ session: number; hash: Buffer; revision: number; seq: number }]>[];
   readonly #countRecent: Statement<[], number>;
   readonly #lastSeq: Statement<[], number>;
@@ -72,25 +71,14 @@ export class EventKeys {
       INSERT OR REPLACE INTO recent_key
       SELECT session, key_hash(event_id), revision, seq FROM event WHERE seq > (SELECT up_to FROM flushed)`);
     this.#insert = new MultiRowStatement(db, 4, (rows) => `INSERT OR IGNORE INTO recent_key VALUES ${rows}`);
-    const asked = (rows: string) => `WITH asked (at, session, hash, revision) AS (VALUES ${rows})`;
-    const found = 'FROM asked CROSS JOIN';
-    this.#inFileOf = new MultiRowStatement(
-      db,
-      4,
-      (rows) => `${asked(rows)} SELECT at ${found} key USING (session, hash, revision)`,
-    );
-    this.#recentOf = new MultiRowStatement(
-      db,
-      4,
-      (rows) => `${asked(rows)} SELECT at, seq ${found} recent_key USING (session, hash, revision)`,
-    );
+    const among = (table: string) => (rows: string) =>
+      `
+      WITH asked (at, session, hash, revision) AS (VALUES ${rows})
+      SELECT at, seq FROM asked CROSS JOIN ${table} USING (session, hash, revision)`;
+    this.#inFileOf = new MultiRowStatement(db, 4, among('key'));
+    this.#recentOf = new MultiRowStatement(db, 4, among('recent_key'));
     const same = '(session, hash, revision) = (@session, @hash, @revision)';
     const number = (sql: string) => db.prepare<[], number>(sql).pluck();
-    this.#seqOf = db
-      .prepare<[object], number | null>(
-        `SELECT ifnull((SELECT seq FROM recent_key WHERE ${same}), (SELECT seq FROM key WHERE ${same}))`,
-      )
-      .pluck();
     this.#replace = [
       db.prepare(`DELETE FROM key WHERE ${same}`),
       db.prepare('INSERT OR REPLACE INTO recent_key VALUES (@session, @hash, @revision, @seq)'),
@@ -136,9 +124,10 @@ export class EventKeys {
     return isNew;
   }
 
-  /** @returns the seq that a key has now; null if it is not known. */
-  seqOf({ session, hash, revision }: KeyEntry): number | null {
-    return this.#seqOf.get({ session, hash, revision }) ?? null;
+  /** @returns the seq that a key has now; undefined if it is not known. */
+  seqOf(key: KeyEntry): number | undefined {
+    const [found] = [this.#recentOf, this.#inFileOf].flatMap((statement) => statement.all(numbered([key])));
+    return found?.seq;
   }
 
   /** Gives a key to another event, because the one that had it is gone. Call it as `insert`. */
