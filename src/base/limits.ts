@@ -104,7 +104,7 @@ export const FILES_CHECK_MS = 1_000;
 export const MIN_FREE_BYTES = 1024 * MIB;
 /** Milliseconds between attempts to write to a full disk, with or without a request; in between, events are answered 503. */
 export const FULL_RETRY_MS = 1_000;
-/** Disk space reserved for a prune on a full disk: CHECKPOINT_FRAMES of the write-ahead log, and half as much for its first steps. */
+/** Disk space reserved for a prune on a full disk: its write-ahead log up to a checkpoint, and its first steps. */
 export const RESERVE_BYTES = 6 * MIB;
 /** Milliseconds that a command waits for a lock on the database. */
 export const COMMAND_BUSY_MS = 5_000;

@@ -4,6 +4,7 @@ import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import type { CheckResult } from '../../src/health/finding.ts';
+import { PAGE_BYTES } from '../../src/store/db/schema.ts';
 import { sessionCounter } from '../../src/store/db/sessionCounter.ts';
 import { withDatabase } from '../../src/store/db/withDatabase.ts';
 import { checkConsistency } from '../../src/store/keep/consistency.ts';
@@ -98,7 +99,7 @@ t.test('--full: a damaged page is a failure with what to do, and nothing is chan
   const file = path.join(data, 'courtd.db');
   const bytes = fs.readFileSync(file);
   const at = bytes.indexOf('"x_ft"');
-  bytes.fill(0x7f, at - (at % 4096) + 8, at - (at % 4096) + 64);
+  bytes.fill(0x7f, at - (at % PAGE_BYTES) + 8, at - (at % PAGE_BYTES) + 64);
   fs.writeFileSync(file, bytes);
   const { level, message, advice } = await full(data);
   t.equal(level, 'fail');

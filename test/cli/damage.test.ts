@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
+import { PAGE_BYTES } from '../../src/store/db/schema.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
 import { leadBack } from '../harness/damage.ts';
 import { event, events } from '../harness/events.ts';
@@ -11,7 +12,6 @@ import { Committer, countAndClose, court, scratch, stoppedBox } from '../harness
 
 runInProcess();
 
-const PAGE_BYTES = 4096;
 const MANY = ['export', '--since', '2000-01-01', '--format', 'ndjson'];
 
 t.test('a page that leads to some events twice, and to others never: the export says how many', async (t) => {

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
+import { PAGE_BYTES } from '../../src/store/db/schema.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
 import { damagePages, leavesOf } from '../harness/damage.ts';
 import { events } from '../harness/events.ts';
@@ -19,7 +20,6 @@ runInProcess();
 
 /** What a restore drops, and how it comes back. */
 
-const PAGE_BYTES = 4096;
 /** In a page that is not the first: https://www.sqlite.org/fileformat2.html#b_tree_pages */
 const CELL_COUNT_AT = 3;
 const [IN_BACKUP, AFTER_IT] = [20, 900];

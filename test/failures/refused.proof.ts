@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
+import { PAGE_BYTES } from '../../src/store/db/schema.ts';
 import { storedIds } from '../harness/cameras.ts';
 import { BIN, type Cleanup, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
@@ -10,7 +11,6 @@ import { openProgram } from '../harness/openProgram.ts';
 
 /** Starts that are refused: one sentence that says what and what to do, status 1, and nothing is changed. */
 
-const PAGE_BYTES = 4096;
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 openProgram();

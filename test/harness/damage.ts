@@ -1,8 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
-
-const PAGE_BYTES = 4096;
+import { PAGE_BYTES } from '../../src/store/db/schema.ts';
 
 /** @returns the leaf pages of a table or an index, in their order. */
 export function leavesOf(data: string, name: string): number[] {

@@ -8,6 +8,7 @@ import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 import { checksumOf, type EotHalves, nsOf, originChecksum } from '../../src/store/db/checksum.ts';
 import { keyHash } from '../../src/store/db/keyHash.ts';
 import { openDatabase } from '../../src/store/db/openDatabase.ts';
+import { PAGE_BYTES } from '../../src/store/db/schema.ts';
 import { sessionCounter } from '../../src/store/db/sessionCounter.ts';
 import type { PruneSelection } from '../../src/store/keep/expiredEvents.ts';
 import { type Pruned, pruneEvents } from '../../src/store/keep/pruneEvents.ts';
@@ -17,8 +18,6 @@ import { Appender, type Counts } from '../../src/store/write/appender.ts';
 import type { KeyLimits } from '../../src/store/write/keys.ts';
 import { type Cleanup, type CommandResult, courtd, temporaryFolder } from './daemon.ts';
 import { events } from './events.ts';
-
-const PAGE_BYTES = 4096;
 
 /** @returns events as requests of one each would bring them. */
 export function court(...sent: WireEvent[]): CourtEvent[] {

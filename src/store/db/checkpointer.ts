@@ -4,10 +4,7 @@ import { runInThread } from './statementThread.ts';
 
 /** Pause after a checkpoint that a reader kept from completing, or that failed. */
 const CHECKPOINT_RETRY_MS = 1_000;
-/**
- * Pause after a look that found nothing to do. A look takes 1 µs, and 20 µs if it is so rare that the
- * processor's caches have forgotten it.
- */
+/** Pause after a look that found nothing to do. A look takes 1 µs, and 20 µs if the processor's caches have forgotten it. */
 const CHECKPOINT_LOOK_MS = 5;
 
 /**
@@ -30,8 +27,7 @@ type WalStateRow = [busy: number, log: number, checkpointed: number];
  * Checkpoints the WAL between commits. SQLite's automatic checkpoints are off, because they
  * - hide I/O errors: a checkpoint that got EIO was followed by one `202` after another;
  * - run inside a commit, so that its requests wait for them;
- * - copy all frames at once. After a long reader that blocks the event loop: 0.2 s for 130 MB, 1.5 s for 440
- *   MB.
+ * - copy all frames at once. After a long reader that blocks the event loop: 0.2 s for 130 MB, 1.5 s for 440 MB.
  *
  * A short checkpoint runs here, after the answers have left. A long one runs in a worker thread with its own connection, and commits
  * continue meanwhile. The frames that arrive then make a short one again, and only when

@@ -8,7 +8,7 @@ export const COUNTER_PAUSE = { ms: 1_000, events: 1_000 } as const;
 
 /** Frames (pages) in the WAL at which a checkpoint is due. */
 export const CHECKPOINT_FRAMES = 1_000;
-/** Frames that the daemon's own thread copies: 16 MiB took 40 ms. A longer checkpoint runs in a worker thread. */
+/** Frames that the daemon's own thread copies: 4 MiB. A longer checkpoint runs in a worker thread. */
 export const INLINE_CHECKPOINT_FRAMES = 4_000;
 
 /** Rows that a transaction of a prune changes, and the pause after it: while requests come, and while none do. */

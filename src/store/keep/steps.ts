@@ -12,7 +12,7 @@ import type { GroupCommit } from '../write/groupCommit.ts';
 /** Attempts at one transaction, and the pause between two: on a locked database, and on a full disk. */
 const BUSY = { attempts: 1_000, pauseMs: 5 } as const;
 const FULL = { attempts: 4, pauseMs: 100 } as const;
-/** Frames in the WAL at which the steps wait until all are copied, which a reader may prevent: 16 MiB. */
+/** Frames in the WAL at which the steps wait until all are copied, which a reader may prevent. */
 const WAL_FRAMES_MAX = 4_000;
 /** A checkpoint of the writer may be running: what takes more waits than this is a reader. */
 const OWN_WAITS = 10;

@@ -17,7 +17,7 @@ t.test('every open has the pragmas that the promise rests on, before the first w
       const pragma = (name: string) => db.pragma(name, { simple: true });
       const FULL = 2;
       t.strictSame([pragma('journal_mode'), pragma('synchronous')], ['wal', FULL], `${when}, ${at}`);
-      t.strictSame([pragma('page_size'), pragma('cache_size'), pragma('mmap_size')], [4096, -8_000, 0]);
+      t.strictSame([pragma('page_size'), pragma('cache_size'), pragma('mmap_size')], [1024, -8_000, 0]);
       t.strictSame([pragma('journal_size_limit'), pragma('foreign_keys')], [64 * 1024 * 1024, 0]);
     };
     check('before the first write');
@@ -30,7 +30,7 @@ t.test('every open has the pragmas that the promise rests on, before the first w
 });
 
 t.test('a file that was being made when the power went is made by the next start', async (t) => {
-  for (const pragmas of [[], ['page_size = 4096', 'auto_vacuum = INCREMENTAL']]) {
+  for (const pragmas of [[], ['page_size = 1024', 'auto_vacuum = INCREMENTAL']]) {
     const folder = temporaryFolder(t);
     const begun = new Database(path.join(folder, 'courtd.db'));
     for (const pragma of pragmas) begun.pragma(pragma);

@@ -3,11 +3,12 @@ import path from 'node:path';
 import { mock } from 'node:test';
 import t, { type Test } from 'tap';
 import { Checkpointer } from '../../../src/store/db/checkpointer.ts';
+import { PAGE_BYTES } from '../../../src/store/db/schema.ts';
 import { watchWal } from '../../../src/store/db/watchWal.ts';
 import { fillWal, otherConnection, scratch } from '../../harness/scratchStore.ts';
 
 const MIB = 1024 ** 2;
-const FRAMES_PER_MIB = MIB / 4096;
+const FRAMES_PER_MIB = MIB / PAGE_BYTES;
 const CHECK_MS = 1_000;
 
 /** A database whose WAL is large above 1 MiB and too large above 2, and what is told of it. */
