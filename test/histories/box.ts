@@ -14,8 +14,7 @@ import type { Disk } from './disk.ts';
 import { Cameras } from './events.ts';
 import { Headquarters, routeTo } from './headquarters.ts';
 import { Model } from './model.ts';
-import type { Pairs } from './pairs.ts';
-import { type Actor, COMMANDS, type Kind, type Life, type Operation, type Plan } from './plan.ts';
+import type { Kind, Life, Operation, Plan } from './plan.ts';
 import { closeAll } from './standIns/sqlite.ts';
 import { endProcess, timeline } from './world.ts';
 
@@ -27,8 +26,6 @@ const AT_ONCE = 5;
 const PASSING_MS = [1, 5, 30, 300, 2000] as const;
 /** So few that their keys move to the file in every history. */
 const FEW_KEYS: KeyLimits = { move: 10, most: 1_000, step: 6 };
-/** So many things count as under way, though they have ended: the effect of a fault or of a clock is still to come. */
-const RECENT = 2;
 
 /** A box, its cameras and its headquarters, over the lives of its process. */
 export class Box {
@@ -53,20 +50,17 @@ export class Box {
   /** The disk has failed, and the daemon ends. */
   hasFailed = false;
   readonly #random: Random;
-  readonly #pairs: Pairs;
   /** What has been begun and has not ended. */
   readonly #running = new Map<number, Kind>();
-  readonly #recent: Actor[] = [];
   readonly #carries: Plan['carries'];
   #begun = 0;
   #pid = 1000;
 
-  constructor(disk: Disk, random: Random, pairs: Pairs, { carries }: Plan) {
+  constructor(disk: Disk, random: Random, { carries }: Plan) {
     this.disk = disk;
     this.#carries = carries;
     this.copy = new Copy(disk, this.model);
     this.#random = random;
-    this.#pairs = pairs;
     this.directory = new DataDirectory(`${disk.root}/box`);
     this.backups = `${disk.root}/backups`;
     fs.mkdirSync(this.backups);
@@ -82,7 +76,6 @@ export class Box {
     this.note(`starts, after ${life.before}; ends with ${life.end}`);
     if (life.before === 'rebuild') this.#lose();
     this.#noteIfRebuilt();
-    this.#meets(life.before);
     const isAtCall = life.end.endsWith('AtCall');
     if (isAtCall && life.isEarly) this.disk.killAt(life.atCall, life.isAtSync);
     await this.#alone(commandBefore(this, life.before, new Random(life.seed)));
@@ -125,14 +118,6 @@ export class Box {
     fs.fsyncSync(folder);
     fs.closeSync(folder);
     this.note('the disk is lost');
-  }
-
-  /** A command counts as under way while its effect is still to come; one that has nothing to do has none. */
-  #meets(before: Life['before']): void {
-    const command = this.isLost ? 'rebuild' : COMMANDS.find((one) => one === before);
-    const isIdle =
-      command === 'restore' ? this.model.backups.length === 0 : command === 'rebuild' && !this.isLost;
-    if (command !== undefined && !isIdle) this.#recent.push(command);
   }
 
   /** A rebuild that was killed once the database had its name has made it. */
@@ -222,8 +207,6 @@ export class Box {
   }
 
   async #end(end: Life['end']): Promise<void> {
-    for (const kind of this.#underWay) this.#pairs.met(kind, end);
-    this.#recent.length = 0;
     const isClosed = end === 'stop' && !this.isOver && (await this.#stop());
     this.disk.kill();
     closeAll();
@@ -247,19 +230,11 @@ export class Box {
     return !this.isOver;
   }
 
-  /** Kinds that have been begun and have not ended, or that were begun last: some do all they do at once. */
-  get #underWay(): Set<Actor> {
-    return new Set([...this.#running.values(), ...this.#recent]);
-  }
-
   #begin({ kind, seed }: Operation): void {
     // Timers that are due by then are late, as in a loop that was busy.
     if (this.#random.chance(0.5)) timeline.monotonicMs += this.#random.pick(PASSING_MS);
     const id = this.#begun++;
-    for (const other of this.#underWay) this.#pairs.met(kind, other);
     this.#running.set(id, kind);
-    this.#recent.push(kind);
-    if (this.#recent.length > RECENT) this.#recent.shift();
     this.note(`${kind} ${id}`);
     const done = () => {
       if (this.#running.delete(id)) this.note(`${kind} ${id} is over`);

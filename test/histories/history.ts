@@ -1,9 +1,8 @@
 import { Box } from './box.ts';
 import type { Disk } from './disk.ts';
 import { EPOCH_MS, type Image } from './image.ts';
-import type { Pairs } from './pairs.ts';
 import { chanceOf, type Plan } from './plan.ts';
-import { closeAll, mode } from './standIns/sqlite.ts';
+import { closeAll } from './standIns/sqlite.ts';
 import { timeline } from './world.ts';
 
 /** What came of a history. */
@@ -14,20 +13,17 @@ export interface Result {
   readonly log: readonly string[];
   /** Of all calls to the disk. */
   readonly digest: string;
-  readonly lives: number;
 }
 
 /** Plays histories on one disk, one after another. */
 export class Player {
   readonly #disk: Disk;
   readonly #image: Image;
-  readonly #pairs: Pairs;
   #box: Box | undefined;
 
-  constructor(disk: Disk, image: Image, pairs: Pairs) {
+  constructor(disk: Disk, image: Image) {
     this.#disk = disk;
     this.#image = image;
-    this.#pairs = pairs;
     for (const event of ['uncaughtException', 'unhandledRejection'])
       process.on(event, (error) => this.#box?.uncaught(error));
   }
@@ -35,10 +31,9 @@ export class Player {
   async play(plan: Plan): Promise<Result> {
     const disk = this.#disk;
     const random = chanceOf(plan.seed, 2);
-    mode.isLazy = chanceOf(plan.seed, 3).chance(0.9);
     disk.begin(plan.seed);
     timeline.begin(() => random.next(), EPOCH_MS);
-    const box = new Box(disk, random, this.#pairs, plan);
+    const box = new Box(disk, random, plan);
     this.#box = box;
     this.#image.put(box.directory);
     disk.settle();
@@ -59,7 +54,6 @@ export class Player {
       violations: box.model.violations,
       log: box.log,
       digest: disk.digest,
-      lives: plan.lives.length,
     };
   }
 }

@@ -7,7 +7,6 @@ import { fileURLToPath } from 'node:url';
 import { Command, Option } from 'commander';
 import { integer } from '../../src/cli/options/optionParsers.ts';
 import { buildDisk } from './disk.ts';
-import { Pairs } from './pairs.ts';
 import { PLANTS } from './plants.ts';
 import type { Found, Told } from './player.ts';
 
@@ -63,9 +62,8 @@ async function run({
   );
   const isOne = options.seed !== undefined && seconds === undefined;
   const count = isOne ? 1 : os.availableParallelism();
-  const pairs = new Pairs();
   const found: Found[] = [];
-  let [begun, histories, restarts, cpuMs] = [0, 0, 0, 0];
+  let [begun, histories] = [0, 0];
   const startedAt = performance.now();
   try {
     const players = Array.from({ length: count }, (_, i) => {
@@ -83,11 +81,7 @@ async function run({
             found.push(told.found);
             if (found.length <= FOUND_MAX) tell(told.found, plant);
           }
-          if (!('ended' in told)) return;
-          histories += told.ended.histories;
-          restarts += told.ended.restarts;
-          cpuMs += told.ended.cpuMs;
-          pairs.add(told.ended.pairs);
+          if ('ended' in told) histories += told.ended;
         },
         () => plant !== undefined && found.length > 0,
       );
@@ -97,14 +91,7 @@ async function run({
     fs.rmSync(folder, { recursive: true, force: true });
   }
   const took = (performance.now() - startedAt) / 1000;
-  if (!isOne && plant === undefined) tellPairs(pairs);
-  if (!isOne && histories > 0) {
-    const [each, lives] = [histories / took, restarts / took].map((rate) => rate.toFixed(0));
-    const ms = (cpuMs / histories).toFixed(1);
-    console.log(
-      `${each} histories a second, ${lives} lives, on ${count} processors; ${ms} ms of processor time each`,
-    );
-  }
+  if (!isOne) console.log(`${(histories / took).toFixed(1)} histories a second, on ${count} processors`);
   if (plant !== undefined && found.length > 0)
     console.log(`${plant}: found after ${took.toFixed(1)} s, ${begun} histories`);
   console.log(`histories ${histories}, violations ${found.length}, seed ${seed}`);
@@ -162,16 +149,4 @@ function tell({ seed, violations, log, operations }: Found, plant: string | unde
   console.log(`  in short (${operations.shrunk} of ${operations.first} operations):`);
   for (const line of log.slice(-LOG_LINES)) console.log(`    ${line}`);
   console.log(`  again: npm run histories -- --seed ${seed}`);
-}
-
-function tellPairs(pairs: Pairs): void {
-  const all = Object.entries(pairs.counts).sort(([, a], [, b]) => a - b);
-  const never = all.filter(([, count]) => count === 0).map(([pair]) => pair);
-  const median = all[Math.floor(all.length / 2)]!;
-  console.log(
-    `${all.length - never.length} of ${all.length} pairs have met, each ${median[1]} times in the median; least: ${all
-      .slice(0, 5)
-      .map(([pair, count]) => `${pair} ${count}`)
-      .join(', ')}`,
-  );
 }

@@ -47,49 +47,9 @@ export const PLANTS: readonly Plant[] = [
     changes: [{ file: 'store/db/rewriteWal.ts', from: '      overwrite(fd, bytes);\n', to: '' }],
   },
   {
-    name: 'dedup-window',
-    what: 'a start knows the keys of the newest events only',
-    changes: [
-      {
-        file: 'store/write/keys.ts',
-        from: 'WHERE seq > (SELECT up_to FROM flushed)',
-        to: 'WHERE seq > (SELECT max(up_to, (SELECT max(seq) FROM event) - 4) FROM flushed)',
-      },
-    ],
-  },
-  {
-    name: 'moved-early',
-    what: 'a move says that it is over with its first step',
-    changes: [
-      { file: 'store/write/keys.ts', from: 'if (to === END) setUpTo.run(upTo);', to: 'setUpTo.run(upTo);' },
-    ],
-  },
-  {
-    name: 'moved-unknown',
-    what: 'keys that have moved to the file are not looked up there',
-    changes: [
-      {
-        file: 'store/write/keys.ts',
-        from: 'for (const session of sessions.all(...range)) onSession(session);',
-        to: 'if (upTo < 0) onSession(0);',
-      },
-    ],
-  },
-  {
     name: 'counted-twice',
     what: 'what a session has counted is counted again',
     changes: [{ file: 'store/db/sessionCounter.ts', from: '    setCounted.run();\n', to: '' }],
-  },
-  {
-    name: 'answer-before-commit',
-    what: 'a request is answered before its commit',
-    changes: [
-      {
-        file: 'store/write/groupCommit.ts',
-        from: '    const counts = this.appender.append(group);',
-        to: '    const counts = this.appender.append(group);\n    for (const [i, request] of group.entries()) request.resolve(counts[i]!);',
-      },
-    ],
   },
   {
     name: 'io-error-passes',

@@ -2,7 +2,6 @@ import fs from 'node:fs';
 import { Disk } from './disk.ts';
 import { Player, type Result } from './history.ts';
 import { Image } from './image.ts';
-import { Pairs } from './pairs.ts';
 import { MEETINGS, makePlan, type Plan, seedOf } from './plan.ts';
 import { PLANTS } from './plants.ts';
 import { shrink } from './shrink.ts';
@@ -15,14 +14,8 @@ import { shrink } from './shrink.ts';
 /** What it says. */
 export type Told =
   | { readonly begins: number }
-  | {
-      readonly ended: {
-        readonly histories: number;
-        readonly restarts: number;
-        readonly cpuMs: number;
-        readonly pairs: Readonly<Record<string, number>>;
-      };
-    }
+  /** How many it has played. */
+  | { readonly ended: number }
   | { readonly found: Found };
 
 /** A violation. */
@@ -36,9 +29,8 @@ export interface Found {
 
 const [library, root, first, step, seconds] = process.argv.slice(2);
 const disk = new Disk(library!, root!);
-const pairs = new Pairs();
 const near = PLANTS.find(({ name }) => name === process.env.HISTORIES_PLANT)?.near;
-const player = new Player(disk, await Image.make(disk), pairs);
+const player = new Player(disk, await Image.make(disk));
 if (seconds === undefined) await playTwice(Number(first));
 else await playFor(Number(first), Number(step), Number(seconds));
 disk.close();
@@ -63,24 +55,20 @@ async function playTwice(seed: number): Promise<void> {
       },
     });
   else if (one.violations.length > 0) await tell({ found: await shortest(plan, one) });
-  await tell({ ended: { histories: 1, restarts: one.lives, cpuMs: 0, pairs: pairs.counts } });
+  await tell({ ended: 1 });
 }
 
 async function playFor(first: number, step: number, seconds: number): Promise<void> {
   const end = process.hrtime.bigint() + BigInt(Math.round(seconds * 1e9));
-  let [histories, restarts] = [0, 0];
-  const before = process.cpuUsage();
+  let histories = 0;
   for (let at = first; process.hrtime.bigint() < end; at += step) {
-    // Every other one brings those together that have met least.
-    const seed = seedOf(at, histories % 2 === 0 ? at % MEETINGS.length : pairs.rarest);
+    const seed = seedOf(at, at % MEETINGS.length);
     void tell({ begins: seed });
     const result = await player.play(makePlan(seed, near));
     histories++;
-    restarts += result.lives;
     if (result.violations.length > 0) await tell({ found: await shortest(makePlan(seed, near), result) });
   }
-  const { user, system } = process.cpuUsage(before);
-  await tell({ ended: { histories, restarts, cpuMs: (user + system) / 1000, pairs: pairs.counts } });
+  await tell({ ended: histories });
 }
 
 async function shortest(plan: Plan, { seed, violations, log }: Result): Promise<Found> {

@@ -1,25 +1,13 @@
 import Database from 'better-sqlite3';
-import { LazyStatement } from './lazyStatement.ts';
 
 /** Connections of the store that are open. */
 export const connections = new Set<Database.Database>();
-
-/** How the connections of this history are. */
-export const mode = {
-  /** Whether a statement is compiled when it is first used, and not when it is prepared. */
-  isLazy: false,
-};
 
 /** In the place of better-sqlite3, whose constructor it is: it remembers what has to be closed when the process has gone. */
 export default class TrackedDatabase extends Database {
   constructor(file: string, options?: Database.Options) {
     super(file, options);
     connections.add(this);
-  }
-
-  // biome-ignore lint/suspicious/noExplicitAny: the type of a statement is said by who prepares it.
-  override prepare(sql: string): any {
-    return mode.isLazy ? new LazyStatement(() => super.prepare(sql)) : super.prepare(sql);
   }
 
   override close(): this {
