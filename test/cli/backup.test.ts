@@ -9,8 +9,6 @@ import { stoppedBox } from '../harness/scratchStore.ts';
 
 runInProcess();
 
-/** For tests that change nothing in them. */
-const small = stoppedBox(t);
 const large = stoppedBox(t, 5_000);
 
 const NAME = /^courtd-\d{8}T\d{6}Z\.db$/;
@@ -46,19 +44,6 @@ t.test('beside a daemon that takes events: a whole copy, and no camera is refuse
   t.strictSame(fs.readdirSync(folder), [path.basename(told.path)]);
 });
 
-t.test('backups that end at the same time do not stumble over what the other has removed', async (t) => {
-  const folder = temporaryFolder(t);
-  for (let i = 0; i < 1_000; i++) {
-    fs.writeFileSync(path.join(folder, `courtd-2020${String(i).padStart(4, '0')}T000000Z.db`), '');
-  }
-  for (const { status, stderr } of await Promise.all(
-    [1, 2, 3].map(() => run(BIN, ['backup', folder, '--keep', '5', '--data', small.data])),
-  )) {
-    t.equal(status, 0, stderr.slice(0, 200));
-  }
-  t.equal(fs.readdirSync(folder).length, 5);
-});
-
 t.test('a file system that takes no file so large: it is named, not the one of the database', async (t) => {
   const folder = temporaryFolder(t);
   const limited = ['-c', 'trap "" XFSZ; ulimit -f 512; exec "$@"', 'sh', BIN];
@@ -70,12 +55,4 @@ t.test('a file system that takes no file so large: it is named, not the one of t
     stderr,
   );
   t.strictSame(fs.readdirSync(folder), []);
-});
-
-t.test('who runs it with less urgency than it takes itself is not refused', async (t) => {
-  // What root may do beyond others is taken from it.
-  const others = process.getuid?.() === 0 ? ['setpriv', '--bounding-set', '-sys_nice'] : [];
-  const command = [BIN, 'backup', temporaryFolder(t), '--data', small.data];
-  const { status, stderr } = await run('env', [...others, 'nice', '-n', '15', ...command]);
-  t.match({ status, stderr }, { status: 0, stderr: /^Backup written to / });
 });

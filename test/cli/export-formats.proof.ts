@@ -5,7 +5,7 @@ import { fileSink } from '../../src/base/fileSink.ts';
 import { ParquetWriter } from '../../src/session/export/parquetWriter.ts';
 import { SHEET_ROWS } from '../../src/session/export/xlsxSheet.ts';
 import { XlsxWriter } from '../../src/session/export/xlsxWriter.ts';
-import { BIN, courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
+import { BIN, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { askDuckDb } from '../harness/duckdb.ts';
 import { event, events, eventText } from '../harness/events.ts';
 import { usedMib } from '../harness/memory.ts';
@@ -13,7 +13,6 @@ import { missingPrograms } from '../harness/needs.ts';
 import { reader } from '../harness/readEvents.ts';
 import { csvObjects } from '../harness/rfc4180.ts';
 import { stoppedBox } from '../harness/scratchStore.ts';
-import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 import { objectsOf, sheetsOf, unzip } from '../harness/xlsx.ts';
 
 /** XLSX and Parquet before other readers, on a terminal, on a full disk, and with as many events as they take. */
@@ -96,27 +95,6 @@ t.test('a terminal gets no workbook, and a pipe does', async (t) => {
   t.match(await run('/bin/sh', ['-c', `${line} --format xlsx | cat >${file}`]), { status: 0 });
   t.equal(objectsOf(sheetsOf(unzip(fs.readFileSync(file))).get('Bounces') ?? '').length, 1);
 });
-
-t.test(
-  'a disk without room for a file is reported, and left as it was',
-  { skip: withoutMount },
-  async (t) => {
-    const box = stoppedBox(t, 6_000, { session_id: 'long' });
-    const disk = await SmallDisk.mount(t, 1);
-    const output = path.join(disk.folder, 'out.xlsx');
-    fs.writeFileSync(output, 'an older one');
-    disk.fill();
-    for (const format of ['xlsx', 'parquet']) {
-      const { status, stderr } = await courtd([
-        ...['export', 'long', '--data', box.data, '--format', format, '-o', output],
-      ]);
-      t.equal(status, 1, format);
-      t.match(stderr, 'no space left on device');
-      t.equal(fs.readFileSync(output, 'utf8'), 'an older one');
-      t.strictSame(fs.readdirSync(disk.folder).sort(), ['filler', 'out.xlsx']);
-    }
-  },
-);
 
 t.test('the memory of Parquet does not grow with the events', async (t) => {
   const writer = new ParquetWriter({ write: async () => {}, commit: () => {} });

@@ -175,21 +175,6 @@ t.test('what a cell cannot hold is cut, escaped, or shown as text', async (t) =>
   t.strictSame([old?.eot, old?.kmh, fast?.kmh], ['1850-01-01T12:00:00Z', 101.5, 214.5]);
 });
 
-t.test(
-  'a revision is shown with all its digits: as a number, and as text beyond the 15 that Excel shows',
-  async (t) => {
-    const [, old, fast] = rowsOf(sheetsOf(unzip(await exported(t, 'xlsx'))).get('Speeds') ?? '');
-    const revisions = [old, fast].map((row) => row?.[5]);
-    t.strictSame(
-      revisions.map((cell) => [cell?.value, cell?.style]),
-      [
-        ['9007199254740991', STYLES.text],
-        [1_773_500_966_535, STYLES.integer],
-      ],
-    );
-  },
-);
-
 t.test('Summary counts current revisions, and Players counts what names a player', async (t) => {
   const sheets = sheetsOf(unzip(await exported(t, 'xlsx')));
   const summary = rowsOf(sheets.get('Summary') ?? '').map((row) => row.map(({ value }) => value));
@@ -268,52 +253,3 @@ t.test('a workbook and Parquet explain their columns, and hold as_of', async (t)
   t.strictSame(JSON.parse(String(dictionary?.text)), dictionaryEntries());
   t.match(JSON.parse(String(asOf?.text)), { seq: sent.length });
 });
-
-/** Payload fields of another type than theirs: what a column has of each, by the kind of its field. */
-const FIELDS = ['x_ft', 'y_ft', 'is_in', 'kmh', 'player_id', 'shot_type', 'swing_type'];
-const VALUES = ['null', '7.50', '"91"', 'true', '[1]', '{"a":1}'];
-const OF_NUMBER = [undefined, 7.5, undefined, undefined, undefined, undefined];
-const OF_BOOLEAN = [undefined, undefined, undefined, true, undefined, undefined];
-const OF_TEXT = [undefined, '7.50', '91', 'true', undefined, undefined];
-
-t.test(
-  'a payload field of another type leaves its column empty, or is its text, and is counted nowhere',
-  async (t) => {
-    const { folder, db } = scratch(t);
-    const payloads = VALUES.map((value) => `{${FIELDS.map((name) => `"${name}":${value}`)}}`);
-    const odd = (type: string) =>
-      court(event({ type })).flatMap((one) =>
-        payloads.map((payload, i) => ({ ...one, payload, eventId: `${type}-${i}` })),
-      );
-    const verdicts = [null, true, false].map((is_in) => event({ payload: { is_in } }));
-    new Committer(db).append(...odd('BALL_HIT'), ...odd('BALL_SPEED'), ...court(...verdicts));
-    db.close();
-    const write = async (format: string) => {
-      const file = path.join(folder, `odd.${format}`);
-      t.match(await courtd(['export', 'session-1', '--data', folder, '--format', format, '-o', file]), {
-        status: 0,
-      });
-      return file;
-    };
-    const rows = await askDuckDb(`SELECT * FROM '${await write('parquet')}' WHERE type = 'BALL_HIT'`);
-    t.strictSame(
-      rows.map(({ y_ft, is_in, shot_type, payload }) => [
-        ...[y_ft, is_in, shot_type].map((cell) => cell ?? undefined),
-        payload,
-      ]),
-      payloads.map((payload, i) => [OF_NUMBER[i], OF_BOOLEAN[i], OF_TEXT[i], payload]),
-    );
-    const sheets = sheetsOf(unzip(fs.readFileSync(await write('xlsx'))));
-    const column = (sheet: string, name: string) => objectsOf(sheets.get(sheet)!).map((row) => row[name]);
-    t.strictSame(column('Hits', 'swing_type'), OF_TEXT);
-    t.strictSame(column('Players', 'player_id'), ['7.50', '91', 'true']);
-    t.strictSame(column('Speeds', 'kmh'), OF_NUMBER);
-    const summary = new Map(
-      rowsOf(sheets.get('Summary')!).map(([name, value]) => [name?.value, value?.value]),
-    );
-    t.strictSame(
-      ['Highest speed, km/h', 'Bounces in', 'Bounces out'].map((name) => summary.get(name)),
-      [7.5, 1, 1],
-    );
-  },
-);

@@ -146,33 +146,6 @@ t.test(
   },
 );
 
-t.test('a backup that root makes belongs to the owner of its place', { skip }, async (t) => {
-  const { folder, data, roots } = await venue(t);
-  const place = (name: string, uid: number, gid: number, mode: number) => {
-    const directory = path.join(folder, name);
-    fs.mkdirSync(directory);
-    fs.chownSync(directory, uid, gid);
-    fs.chmodSync(directory, mode);
-    return directory;
-  };
-  const cases: [directory: string, uid: number, gid: number][] = [
-    [roots, 0, 0],
-    [place('open', 0, 0, 0o755), 0, 0],
-    [place('third', THIRD, THIRD, 0o700), THIRD, THIRD],
-    [place('own', OWNER, GROUP, 0o2770), OWNER, GROUP],
-    [place('shared', 0, GROUP, 0o2770), 0, GROUP],
-  ];
-  for (const [directory, uid, gid] of cases) {
-    fs.writeFileSync(path.join(directory, '.courtd-20200101T000000Z.db.99999999.partial'), '');
-    const { status, stderr } = await as('root', 'backup', directory, '--keep', '1', '--data', data);
-    t.equal(status, 0, `${directory}: ${stderr}`);
-    const [name, ...others] = fs.readdirSync(directory);
-    t.match(fs.statSync(path.join(directory, name!)), { uid, gid }, directory);
-    t.strictSame(others, [], directory);
-    t.match(await as('root', 'restore', path.join(directory, name!), '--data', data), { status: 0 });
-  }
-});
-
 t.test(
   'a member whose files the daemon could not open is refused before anything changes, and told what to do',
   { skip },

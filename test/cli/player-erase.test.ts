@@ -1,16 +1,12 @@
 import t from 'tap';
 import { Daemon } from '../harness/daemon.ts';
-import { ANNA, BEA, erase, eraseAnna, filesWith, NAME, rally } from '../harness/erasedPlayer.ts';
-import { event, events } from '../harness/events.ts';
+import { ANNA, BEA, eraseAnna, filesWith, NAME, rally } from '../harness/erasedPlayer.ts';
+import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
 serveAgain();
-
-function positions(count: number, player_id: unknown): ReturnType<typeof event>[] {
-  return events(count, { type: 'PLAYER_POSITION', payload: { player_id, x_ft: 3, y_ft: 4 } });
-}
 
 t.test('of a player who is erased nothing is left, and of the others nothing is lost', async (t) => {
   const daemon = await Daemon.start(t);
@@ -98,21 +94,6 @@ t.test('conflict copies and rejected requests that name him go, the others stay'
   t.same(filesWith(daemon.data, ANNA), []);
 });
 
-t.test('what was refused because it is no JSON goes, too, wherever it names him', async (t) => {
-  const daemon = await Daemon.start(t);
-  await daemon.post(rally('match-1'));
-  for (const body of [
-    `{"a":"b", x": "${ANNA}"}`,
-    `{'player_id': '${ANNA}'}`,
-    `[{"payload": {"player_id":"${ANNA}`,
-    '[{"payload": {"player_id":"p-bea',
-  ])
-    await daemon.post(body);
-  t.match(await eraseAnna(daemon), { rejections: 3 });
-  t.equal(await daemon.stop(), 0);
-  t.same(filesWith(daemon.data, ANNA), []);
-});
-
 t.test(
   'where his id is a part of a name or of a longer text it stays, and the receipt says so',
   async (t) => {
@@ -123,24 +104,6 @@ t.test(
     const { stdout } = await daemon.command('player', 'erase', ANNA, '--yes');
     t.match(stdout, /1 event with the id inside a longer text/);
     t.match(stdout, 'was erased before');
-  },
-);
-
-t.test(
-  'short ids, ids like names of fields, and long ones are told from what only looks like them',
-  async (t) => {
-    const daemon = await Daemon.start(t);
-    const ids = ['7', 'é"\\/😀', 'player_id', 'x_ft', `p-${'"long" '.repeat(3_000)}`];
-    for (const id of ids) await daemon.post([...positions(30, id), ...positions(30, BEA)]);
-    await daemon.post(positions(200, 77));
-    for (const id of ids) {
-      const { status, stdout, stderr } = await daemon.command('player', 'erase', id, '--yes', '--json');
-      t.equal(status, 0, stderr + stdout);
-      t.match(JSON.parse(stdout), { events: 30, emptied: 30 });
-    }
-    const left = (await daemon.exported('session-1')).map((line) => JSON.parse(line).payload.player_id);
-    t.equal(left.filter((id) => id === 77).length, 200);
-    t.equal(left.filter((id) => id === BEA).length, 150);
   },
 );
 
@@ -167,49 +130,4 @@ t.test('an id in another spelling, or as a number, is found', async (t) => {
   const players = (await daemon.exported('s')).map((line) => JSON.parse(line).payload.player_id);
   for (const player of players) t.match(player, /^erased-[a-z0-9]{8}$/);
   t.same(JSON.parse((await daemon.command('player', 'list', '--json')).stdout), []);
-});
-
-const hit = (player_id: string, more: object = {}) =>
-  event({ session_id: 's', type: 'BALL_HIT', payload: { player_id, ...more } });
-
-const payloadsOf = async (daemon: Daemon) =>
-  (await daemon.exported('s')).map((line) => JSON.parse(line).payload as Record<string, unknown>);
-
-t.test('a player whose id is the word for a stroke takes no stroke of others with him', async (t) => {
-  const daemon = await Daemon.start(t);
-  const smashes = Array.from({ length: 200 }, () =>
-    hit('p-bea', { shot_type: 'smash', swing_type: 'smash' }),
-  );
-  await daemon.post([hit('smash', { shot_type: 'smash' }), ...smashes]);
-  t.match(await erase(daemon, 'smash'), { events: 1, renamed: 1 });
-  const [his, ...others] = await payloadsOf(daemon);
-  t.match(his, { player_id: /^erased-/, shot_type: 'smash' });
-  t.strictSame(
-    others,
-    smashes.map(({ payload }) => payload),
-  );
-  // Nor of what comes from before.
-  await daemon.post(hit('p-bea', { shot_type: 'smash' }));
-  t.strictSame((await payloadsOf(daemon)).at(-1), { player_id: 'p-bea', shot_type: 'smash' });
-});
-
-t.test('what was refused, or came again, of a player with a longer id stays', async (t) => {
-  const daemon = await Daemon.start(t);
-  const [seven, seventy] = [hit('player-7'), hit('player-70', { note: 'behind player-71' })];
-  await daemon.post([seven, seventy]);
-  for (const sent of [seven, seventy]) {
-    await daemon.post({ ...sent, confidence: 0.25 });
-    await daemon.post({ ...sent, event_id: 'bad', eot: 'never' });
-  }
-  t.match(await erase(daemon, 'player-7'), { conflict_copies: 1, rejections: 1 });
-  const waiting = (await daemon.command('rejections', 'export')).stdout.trimEnd().split('\n');
-  t.strictSame(
-    waiting.map((line) => JSON.parse(line).event.payload.player_id),
-    ['player-70'],
-  );
-  const conflicts = JSON.parse((await daemon.command('conflicts', '--json')).stdout);
-  t.strictSame(
-    conflicts.map((one: { event_id: string }) => one.event_id),
-    [seventy.event_id],
-  );
 });

@@ -84,13 +84,15 @@ t.test('what was refused and cannot be read goes: it may name him', async (t) =>
   // Its header says nothing of gzip.
   await daemon.post(zlib.gzipSync(text));
   await daemon.post(Buffer.from(`\ufeff${text}`, 'utf16le'));
+  for (const body of [`{"a":"b", x": "${ANNA}"}`, `[{"payload": {"player_id":"${ANNA}`])
+    await daemon.post(body);
   await daemon.post('{"event_id":"of somebody else"');
   // Nobody who was never here takes them along.
   t.match(await daemon.command('player', 'erase', 'p-nobody', '--yes'), {
     status: 1,
     stderr: /No event names/,
   });
-  t.match(await erase(daemon, ANNA), { rejections: 2 });
+  t.match(await erase(daemon, ANNA), { rejections: 4 });
   t.equal(JSON.parse((await daemon.command('rejections', '--json')).stdout).length, 1);
 });
 

@@ -89,22 +89,6 @@ t.test(
   },
 );
 
-t.test(
-  'after a winter the clock was years behind for a day: what came then is as young as what came next',
-  async (t) => {
-    const daemon = await Daemon.start(t);
-    await post(daemon, 10, { session_id: 'last-autumn' });
-    age(daemon, 150);
-    await post(daemon, 10, { session_id: 'clock-behind' });
-    age(daemon, 5_000, 'seq > 10');
-    await post(daemon, 10, { session_id: 'clock-right' });
-    t.match(await pruned(daemon, '--older-than', '90d'), { events: 10, sessions: 1 });
-    t.strictSame(await listed(daemon), { 'clock-behind': 10, 'clock-right': 10 });
-    age(daemon, 100, 'seq > 20');
-    t.match(await pruned(daemon, '--older-than', '90d'), { events: 20 }, 'and goes with it');
-  },
-);
-
 t.test('with --keep the daemon deletes by itself, and status reports what a young event keeps', async (t) => {
   const daemon = await Daemon.start(t, ['--keep', '24h']);
   for (const session_id of ['old', 'young', 'behind']) await post(daemon, 10, { session_id });

@@ -109,15 +109,6 @@ t.test('sections stand in one order, also where there is nothing to show in them
   }
 });
 
-t.test('a player is whom any hit, position or identity names, and one is not "1 players"', async (t) => {
-  const { page } = stored(t);
-  const text = page(EMPTY);
-  t.match(text, '<div><dt>Shots</dt><dd><b>0</b><span>1 player</span></dd></div>');
-  t.match(text, '<h2 id="player-1-heading">p</h2>');
-  t.match(text, / from 1 stored event of this session\./);
-  t.match(page(HOSTILE), '<span>1 player</span>');
-});
-
 t.test('every figure has a name, and a landing beyond the map is counted and not drawn', async (t) => {
   const { page } = stored(t);
   const text = page(HOSTILE);
@@ -138,21 +129,6 @@ t.test('every figure has a name, and a landing beyond the map is counted and not
     ],
     'what is not on the map is not drawn at its edge',
   );
-});
-
-t.test('a ball that bounces on after its landing makes no player, no share and no mark', async (t) => {
-  const { db } = scratch(t);
-  const at = (s: number, type: string, payload: object) =>
-    event({ session_id: 's', type, eot: new Date(Date.UTC(2026, 2, 14, 15, 0, s)).toISOString(), payload });
-  const sent = [
-    at(1, 'BALL_HIT', { player_id: 'Ann', shot_type: 'serve' }),
-    ...[2, 3, 4].map((s) => at(s, 'BALL_BOUNCE', { x_ft: 3, y_ft: 30 + s, is_in: s < 3 })),
-  ];
-  new Committer(db).append(...court(...sent));
-  const page = reportOf(db, sessionId(db, 's'), 'pickleball', new Damage());
-  t.notMatch(page, '<h2 id="player-2-heading">');
-  t.match(page, /<th scope="row">Ann<\/th>.*>1 of 1</, 'no percentage of fewer than 5');
-  t.match(page, '<dt>Left out</dt><dd>2 further bounces after a landing.<');
 });
 
 /** A session of two minutes in the night in which clocks go forward in Berlin: a hit each second, and its bounce. */
@@ -180,16 +156,4 @@ t.test('events more than a day from the median are left out and counted; times a
   t.match(stdout, 'Times are local: Europe/Berlin.');
   t.match(stdout, 'aria-label="Where lob of Player not known landed: 45 in, 15 out"');
   t.match(stdout, 'aria-label="Where smash of Player not known landed: 44 in, 16 out"');
-});
-
-t.test('in badminton a landing ends the rally, and the share in is explained', async (t) => {
-  const folder = twoMinutes(t);
-  const page = async (lines: string) =>
-    (await courtd(['report', 'session-1', '--data', folder, '--court-lines', lines])).stdout;
-  const [badminton, tennis] = [await page('badminton'), await page('tennis')];
-  for (const text of [badminton, tennis]) t.match(text, '>74\u00a0% of 120</td>');
-  t.match(badminton, 'A landing ends the rally');
-  t.notMatch(tennis, 'ends the rally');
-  t.match(badminton, '<dt>Rallies</dt><dd><b>120</b><span>mean length 1.0 shots</span>');
-  t.match(tennis, '<dt>Rallies</dt><dd><b>32</b><span>mean length 3.8 shots</span>');
 });

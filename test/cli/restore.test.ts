@@ -1,6 +1,5 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import Database from 'better-sqlite3';
 import t from 'tap';
 import { type Cleanup, courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
@@ -70,25 +69,6 @@ t.test('a restored backup knows every event in it, and none that came after it',
 });
 
 t.test(
-  'numbering goes on where it was in the backup, also when its last events had been deleted',
-  async (t) => {
-    const data = copied(t);
-    const db = new Database(path.join(data, 'courtd.db'));
-    db.exec(`DELETE FROM event WHERE seq > 50; UPDATE pruned SET up_to_seq = 72; UPDATE flushed SET counted_up_to = 72;
-      UPDATE session SET events = (SELECT count(*) FROM event WHERE session = session.id)`);
-    db.close();
-    const file = path.join(temporaryFolder(t), 'backup.db');
-    t.equal((await courtd(['backup', file, '--data', data])).status, 0);
-    t.equal((await courtd(['restore', file, '--data', data])).status, 0);
-    const again = await Daemon.run(t, data, daemon.token);
-    await again.post(event());
-    const copy = new Database(path.join(data, 'courtd.db'), { readonly: true });
-    t.teardown(() => copy.close());
-    t.ok((copy.prepare('SELECT max(seq) FROM event').pluck().get() as number) > 72);
-  },
-);
-
-t.test(
   'a damaged database with a log is kept as it is, and its log is never beside the restored one',
   async (t) => {
     const data = copied(t);
@@ -108,13 +88,3 @@ t.test(
     t.strictSame(await counts(again, sent), { accepted: 0, duplicates: 72 });
   },
 );
-
-t.test('a restore while another program reads the database fails, and changes nothing', async (t) => {
-  const data = copied(t);
-  const db = new Database(path.join(data, 'courtd.db'), { readonly: true });
-  t.teardown(() => db.close());
-  db.exec('BEGIN; SELECT * FROM session');
-  const { status, stderr } = await courtd(['restore', file, '--data', data]);
-  t.equal(status, 1);
-  t.match(stderr, 'locked by another program');
-});

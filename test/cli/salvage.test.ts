@@ -59,21 +59,6 @@ t.test('--salvage brings back what came after the backup as it was, with its mar
   t.match((await command('check', '--full')).stdout, /ok {4}database: Every page/);
 });
 
-t.test('a restore without --salvage says so, and one with it finds what is still missing', async (t) => {
-  const { command, backup, lines } = await box(t);
-  const all = await lines();
-  const first = await command('restore', backup);
-  t.equal(first.status, 0);
-  t.match(first.stderr, /courtd restore \S+backup\.db --salvage/);
-  t.equal((await lines()).length, IN_BACKUP);
-  for (const accepted of [AFTER_IT, AFTER_IT]) {
-    const { status, stdout } = await command('restore', backup, '--salvage', '--json');
-    t.equal(status, 0);
-    t.match(JSON.parse(stdout), { salvaged: { accepted, conflicts: 0, unreadable: 0 } });
-    t.strictSame(await lines(), all);
-  }
-});
-
 t.test('--salvage replaces a damaged event of the backup by that of the replaced database', async (t) => {
   const { command, backup, lines } = await box(t);
   const all = await lines();

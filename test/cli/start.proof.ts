@@ -1,7 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { makePair } from '../harness/certificates.ts';
 import { cleanEnvironment, courtd, run, temporaryFolder } from '../harness/daemon.ts';
 
 import { COMMAND, started } from '../harness/npmStart.ts';
@@ -11,26 +10,6 @@ const withCurl = { skip: (await run('curl', ['--version'])).status !== 0 && 'the
 function tokenIn(curl: string): string {
   return /Bearer ([\w-]{43})'/.exec(curl)?.[1] ?? '';
 }
-
-t.test(
-  'the command works with an IPv6 address, and with files whose names hold spaces',
-  withCurl,
-  async (t) => {
-    const folder = path.join(temporaryFolder(t), "the owner's keys");
-    fs.mkdirSync(folder);
-    const { cert, key } = makePair(folder, 'box');
-    for (const told of [
-      { COURTD_HOST: '::1' },
-      { COURTD_HOST: '::' },
-      { COURTD_HOST: '127.0.0.1', COURTD_TLS_CERT: cert, COURTD_TLS_KEY: key },
-    ]) {
-      const { curl, child } = await started(t, path.join(temporaryFolder(t), 'data'), told);
-      const answer = await run('/bin/sh', ['-c', curl]);
-      t.match(answer, { status: 0, stdout: '{"accepted":1,"duplicates":0}', stderr: '' }, told.COURTD_HOST);
-      child.kill('SIGKILL');
-    }
-  },
-);
 
 t.test(
   'each start has a fresh event_id and the token of the first one, which is kept in a file of its own',

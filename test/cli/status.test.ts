@@ -133,17 +133,6 @@ t.test('who still uses an old token is said on the last day of its grace', async
   t.strictSame(codes(status), ['old_token'], 'for two minutes it may be that of another camera there');
 });
 
-t.test(
-  'a full disk on a box without old events: no prune is advised that would delete nothing',
-  async (t) => {
-    const daemon = await Daemon.start(t, ['--min-free', '900000GiB']);
-    await daemon.post(event({ eot: ago(0) }));
-    const { status } = await statusOf(t, daemon.data);
-    const low = status.problems.find(({ code }) => code === 'disk_low');
-    t.match(low?.advice, /^The events take only .* du -xh \//);
-  },
-);
-
 /** Starts a daemon whose database then has damaged pages of a table or an index. @param where of its leaves, in their order. */
 async function damaged(t: Test, name: string, where: (leaves: number[]) => number[]): Promise<Daemon> {
   const first = await Daemon.start(t);

@@ -86,19 +86,3 @@ t.test('a file for support: no token that ever was, no payload, no key', async (
     t.match(text, expected);
   }
 });
-
-t.test(
-  'beside a daemon too: what status says of refusals quotes nothing that a camera has sent',
-  async (t) => {
-    const daemon = await Daemon.start(t);
-    for (let i = 0; i < 3; i++) await daemon.post(event({ payload: { x_ft: 'payload-six' } }));
-    const { stdout } = await new FakeSystemd(t).courtd(['support', '--data', daemon.data]);
-    t.match(stdout, /^ ! {2}camera-1 on court-1: 3 requests .*\(invalid_event\)/m);
-    t.match(
-      stdout,
-      /== rejections ==\n(?:.+\n)*.+ 400 invalid_event 127\.0\.0\.1, camera-1 on court-1, events 1\n/,
-    );
-    t.notMatch(stdout, 'payload-six');
-    t.notMatch(stdout, daemon.token);
-  },
-);

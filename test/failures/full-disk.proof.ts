@@ -1,18 +1,15 @@
-import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 import { storedIds } from '../harness/cameras.ts';
-import { type Cleanup, courtd, Daemon, type LogLine } from '../harness/daemon.ts';
+import { Daemon, type LogLine } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
 import { checkProblem } from '../harness/problem.ts';
 import { answerOf } from '../harness/rawClient.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 import { Fault, SYNC, WRITE, withoutStrace } from '../harness/strace.ts';
-
-type Test = Cleanup & Pick<typeof t, 'equal' | 'match' | 'ok' | 'strictSame'>;
 
 const mounting = { skip: withoutMount };
 const injecting = { skip: withoutStrace };
@@ -99,39 +96,6 @@ t.test('a start on a disk without room for what the log holds: 503 until there i
   await daemon.logged(ROOM);
   t.strictSame(await storedIds(daemon), idsOf(acknowledged));
 });
-
-/** Fills a disk on which a daemon has ended: nothing starts, each command says why, and with room again nothing is missing. */
-async function refusesToStart(t: Test, disk: SmallDisk, fill: () => void, sentence: RegExp): Promise<void> {
-  const first = await Daemon.start(t, [], disk.data);
-  const sent = events(100);
-  t.equal((await first.post(sent)).status, 202);
-  t.equal(await first.stop(), 0);
-  fill();
-  const before = fs.readFileSync(path.join(disk.data, 'courtd.db'));
-  for (const command of [
-    ['serve', '--port', '0'],
-    ['token', 'rotate'],
-    ['session', 'list'],
-  ]) {
-    const { status, stdout, stderr } = await courtd([...command, '--data', disk.data]);
-    t.strictSame({ status, stdout }, { status: 1, stdout: '' }, command.join(' '));
-    t.match(stderr, sentence);
-  }
-  t.ok(before.equals(fs.readFileSync(path.join(disk.data, 'courtd.db'))), 'nothing was changed');
-  disk.makeRoom();
-  const again = await Daemon.run(t, disk.data, first.token);
-  t.strictSame(await storedIds(again), idsOf(sent));
-}
-
-t.test(
-  'a start without room for even the shared memory: one sentence, nothing is lost',
-  mounting,
-  async (t) => {
-    const disk = await SmallDisk.mount(t, 4);
-    const sentence = /^courtd: The disk of \S+ is full: free some space and try again\.\n$/;
-    await refusesToStart(t, disk, () => disk.fill(), sentence);
-  },
-);
 
 t.test('without room for a checkpoint the WAL still takes events', injecting, async (t) => {
   const daemon = await Daemon.start(t, ['--rate-limit', '0']);

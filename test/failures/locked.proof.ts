@@ -5,7 +5,7 @@ import { storedIds } from '../harness/cameras.ts';
 import { type Cleanup, Daemon } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
 import { checkProblem } from '../harness/problem.ts';
-import { answerOf, RawClient, request } from '../harness/rawClient.ts';
+import { answerOf } from '../harness/rawClient.ts';
 
 /** Another program that takes the write lock. */
 function locker(t: Cleanup, daemon: Daemon) {
@@ -36,24 +36,4 @@ t.test('a locked database: 503 after a while, others are answered meanwhile, and
   release();
   t.equal((await answerOf(daemon.post(batch))).body, '{"accepted":20,"duplicates":0}');
   t.equal((await storedIds(daemon)).length, 21);
-});
-
-t.test('SIGTERM while another program holds the lock: what waits is answered, and it ends', async (t) => {
-  const daemon = await Daemon.start(t);
-  const body = JSON.stringify(events(5));
-  const client = await RawClient.connect(t, daemon);
-  client.send(request(daemon, { headers: { expect: '100-continue', 'content-length': `${body.length}` } }));
-  // So that the request is there before the SIGTERM comes.
-  t.equal((await client.next()).status, 100);
-  const { lock } = locker(t, daemon);
-  lock();
-  client.send(body);
-  const waiting = client.next();
-  const stopped = daemon.stop();
-  checkProblem(t, await waiting, 503, 'storage_busy', 'the last one');
-  t.equal(await stopped, 0);
-  t.strictSame(
-    daemon.log.filter(({ level }) => level === 'error' || level === 'fatal'),
-    [],
-  );
 });

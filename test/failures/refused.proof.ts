@@ -7,13 +7,8 @@ import { PAGE_BYTES } from '../../src/store/db/schema.ts';
 import { storedIds } from '../harness/cameras.ts';
 import { BIN, type Cleanup, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
-import { openProgram } from '../harness/openProgram.ts';
 
 /** Starts that are refused: one sentence that says what and what to do, status 1, and nothing is changed. */
-
-const NOBODY = 65_534;
-const isRoot = process.getuid?.() === 0;
-openProgram();
 
 type Test = Cleanup & Pick<typeof t, 'match' | 'strictSame'>;
 
@@ -28,12 +23,10 @@ function snapshot(folder: string): string[] {
   });
 }
 
-/** @param asNobody runs it as a user that owns nothing. */
-async function checkRefused(t: Test, data: string, sentence: RegExp, what: string, asNobody = false) {
+async function checkRefused(t: Test, data: string, sentence: RegExp, what: string) {
   const before = snapshot(data);
-  const user = asNobody ? { uid: NOBODY, gid: NOBODY, cwd: '/' } : {};
   const serve = ['serve', '--host', '127.0.0.1', '--port', '0', '--data', data];
-  const { status, stdout, stderr } = await run(BIN, serve, { ...user, timeout: 120_000 });
+  const { status, stdout, stderr } = await run(BIN, serve, { timeout: 120_000 });
   t.strictSame({ status, stdout }, { status: 1, stdout: '' }, what);
   t.match(stderr, /^courtd: [^\n]+\n$/, what);
   t.match(stderr, sentence, what);
@@ -88,39 +81,4 @@ t.test('a start does not change a damaged database, not even with its WAL', asyn
   fs.writeFileSync(file, sound);
   const again = await Daemon.run(t, data, daemon.token);
   t.strictSame(await storedIds(again), ids.sort(), 'with the file as it was all is there');
-});
-
-const asOther = { skip: !isRoot && 'only root can be another user' };
-
-t.test('a database of another user, or one that cannot be written, is named', asOther, async (t) => {
-  const { data } = await killed(t);
-  const names = fs.readdirSync(data).map((name) => path.join(data, name));
-  const set = (mode: { directory: number; files: number }, owner: number) => {
-    for (const name of names) {
-      fs.chmodSync(name, mode.files);
-      fs.chownSync(name, owner, owner);
-    }
-    fs.chmodSync(data, mode.directory);
-    fs.chownSync(data, owner, owner);
-  };
-  const closed = (name: string) =>
-    new RegExp(`^courtd: ${data}${name} is not accessible to this user: use sudo`);
-  const closedFile = (name: string) =>
-    new RegExp(
-      `^courtd: ${data}/(${name}) is not accessible to this user: give it the owner and group of its directory ` +
-        `\\("sudo chown --reference=${data} ${data}/\\1 && sudo chmod 660 ${data}/\\1"\\)\\.\\n$`,
-    );
-  set({ directory: 0o770, files: 0o660 }, 0);
-  await checkRefused(t, data, closed(''), 'owned by another user', true);
-  set({ directory: 0o755, files: 0o644 }, 0);
-  await checkRefused(t, data, closed(''), 'that others may read', true);
-  set({ directory: 0o555, files: 0o660 }, NOBODY);
-  await checkRefused(t, data, closed(''), 'a directory that cannot be written', true);
-  set({ directory: 0o777, files: 0o444 }, 0);
-  await checkRefused(t, data, closedFile('courtd\\.[\\w-]+'), 'files that cannot be written', true);
-  for (const name of ['courtd.db-wal', 'courtd.lock']) {
-    set({ directory: 0o770, files: 0o660 }, NOBODY);
-    fs.chownSync(path.join(data, name), 0, 0);
-    await checkRefused(t, data, closedFile(name), `${name} that root has left`, true);
-  }
 });

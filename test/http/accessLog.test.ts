@@ -1,5 +1,3 @@
-import path from 'node:path';
-import Database from 'better-sqlite3';
 import type { Logger } from 'pino';
 import t from 'tap';
 import { AccessLog, RequestInfo } from '../../src/http/accessLog.ts';
@@ -107,23 +105,6 @@ t.test('the log names source and court of a rejected event if they are valid nam
     const { source, court_id } = await daemon.logged((line) => line.request_id === request_id);
     t.strictSame({ source, court_id }, { source: undefined, court_id: undefined, ...named });
   }
-});
-
-t.test('a refusal by the store names source and court in the log, as one of the event does', async (t) => {
-  const other = new Database(path.join(daemon.data, 'courtd.db'), { timeout: 0 });
-  t.teardown(() => other.close());
-  other.exec('BEGIN IMMEDIATE');
-  const sent = [event({ source: 'camera-7', court_id: 'court-7' }), event()];
-  const answer = await answerOf(daemon.post(sent));
-  t.equal(answer.status, 503);
-  other.exec('ROLLBACK');
-  const { request_id, ...told } = JSON.parse(answer.body);
-  t.notOk('source' in told, 'in the log, not in the answer');
-  t.match(await daemon.logged((line) => line.request_id === request_id), {
-    code: 'storage_busy',
-    source: 'camera-7',
-    court_id: 'court-7',
-  });
 });
 
 t.test(

@@ -24,27 +24,6 @@ t.test('100-continue is sent once the head has passed, and before the body', asy
   }
 });
 
-t.test('a head that is refused gets its answer and no 100', async (t) => {
-  const refused: [status: number, code: string, headers: Record<string, string>][] = [
-    [401, 'unauthorized', { authorization: 'Bearer wrong' }],
-    [415, 'unsupported_media_type', { 'content-type': 'text/csv' }],
-    [413, 'body_too_large', { 'content-length': '40000000' }],
-  ];
-  for (const [status, code, headers] of refused) {
-    const client = await RawClient.connect(t, daemon);
-    client.send(
-      request(daemon, { headers: { expect: '100-continue', 'content-length': '1000', ...headers } }),
-    );
-    const further = status === 413 ? ['limit_bytes', 'size_bytes'] : [];
-    const answer = await client.next();
-    checkProblem(t, answer, status, code, code, further);
-    t.equal(answer.headers.get('connection'), 'close');
-    client.socket.end();
-    t.equal(await client.over, null, 'and the end of the connection: its body may or may not follow');
-    t.equal(client.unread, '');
-  }
-});
-
 t.test(
   'if a request is rejected before its body has come, the body is discarded and the connection is not reset',
   async (t) => {
@@ -66,16 +45,6 @@ t.test(
     }
   },
 );
-
-t.test('a client that ends in the middle of a body that was refused gets no second answer', async (t) => {
-  const client = await RawClient.connect(t, daemon);
-  client.send(good({ headers: { 'content-type': 'text/csv', 'content-length': '1000' }, body: 'x' }));
-  const answer = await client.next();
-  t.strictSame([answer.status, answer.headers.get('connection')], [415, 'close']);
-  client.socket.end();
-  t.equal(await client.over, null);
-  t.equal(client.unread, '');
-});
 
 t.test(
   'a request behind one that has not been answered is not served, and ends the connection',
@@ -190,14 +159,3 @@ t.test(
     t.equal((await RawClient.ask(t, daemon, bytes)).body, ACCEPTED);
   },
 );
-
-t.test('a body in chunks of one byte with a wrong token gets its answer', async (t) => {
-  const body = inChunks(JSON.stringify(event({ payload: { text: 'x'.repeat(3_000) } })));
-  const headers = { 'transfer-encoding': 'chunked', authorization: 'Bearer wrong' };
-  const client = await RawClient.connect(t, daemon);
-  client.socket.pause();
-  await client.sendAll(request(daemon, { headers, body }));
-  client.socket.resume();
-  t.equal((await client.next()).status, 401);
-  t.equal(await client.over, null);
-});

@@ -1,7 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { Admission } from '../../src/http/admission.ts';
-import { stopClock } from '../harness/clock.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
@@ -45,25 +43,4 @@ t.test('an address above its rate gets 429 after the check of the token and befo
     ACCEPTED,
     'a client that waits for Retry-After is served on the same connection, and nothing was stored before',
   );
-});
-
-t.test('the burst is twice the rate, however long nothing was sent', (t) => {
-  const pass = stopClock(t);
-  const limit = new Admission(10);
-  const burst = () => {
-    for (let passed = 0; ; passed++) {
-      try {
-        limit.takeRequest('192.0.2.7');
-      } catch (error) {
-        t.match(error, { status: 429, headers: { 'Retry-After': '1' } });
-        return passed;
-      }
-    }
-  };
-  t.equal(burst(), 20);
-  pass(500);
-  t.equal(burst(), 5, 'and then what the time gives');
-  pass(3_600_000);
-  t.equal(burst(), 20);
-  t.end();
 });

@@ -3,7 +3,7 @@ import { LINGER_BYTES } from '../../src/base/limits.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { checkProblem } from '../harness/problem.ts';
-import { answerOf, newAddress, RawClient, request } from '../harness/rawClient.ts';
+import { newAddress, RawClient, request } from '../harness/rawClient.ts';
 
 /** Clients that break off, stall, or send on after they were refused; all of them at one daemon, at the same time. */
 
@@ -44,20 +44,6 @@ t.test('who sends 40 MB and only then reads gets the whole 413 or 401, and then 
       t.equal(await client.over, null, `${what}: the end, and no reset`);
     }
   }
-});
-
-t.test('a client that reads while it sends gets its answer, also beyond the drained bytes', async (t) => {
-  const body = Buffer.alloc(SIZE, ' ');
-  const further = ['limit_bytes', 'size_bytes'];
-  checkProblem(t, await answerOf(daemon.post(body)), 413, 'body_too_large', 'fetch', further);
-  const wrong = await answerOf(daemon.post(body, { Authorization: WRONG }));
-  checkProblem(t, wrong, 401, 'unauthorized', 'fetch with a wrong token');
-  const client = await RawClient.connect(t, daemon, newAddress());
-  client.send(request(daemon, { headers: { 'content-length': '100000000' } }));
-  for (let i = 0; i < 100; i++, await new Promise(setImmediate)) client.send(Buffer.alloc(1_000_000));
-  const answer = await client.next();
-  checkProblem(t, answer, 413, 'body_too_large', '100 MB', further);
-  t.equal(answer.headers.get('connection'), 'close');
 });
 
 t.test('who sends on for ever after its answer is cut off', async (t) => {

@@ -33,27 +33,6 @@ async function build(folder: string, ...more: string[]) {
   return { status, stdout, stderr, deb: path.join(folder, deb ?? 'none') };
 }
 
-t.test('a missing program is named, with the Debian package to install', async (t) => {
-  const lacking = { file: '/nowhere/libatomic.so.1', debian: 'libatomic1-none-cross' };
-  t.match(missingNeeds([{ ...own, libatomic: lacking }]), /apt-get install .*libatomic1-none-cross/);
-});
-
-t.test('a wrong option is reported in a sentence', async (t) => {
-  const folder = temporaryFolder(t);
-  for (const wrong of [
-    ['--version', 'new'],
-    ['--arch', 'riscv64'],
-    ['--maintainer', 'Example Courts'],
-    ['--support', 'example.com'],
-    ['--key', SCRIPT],
-    ['--repo', folder, '--key', '/nowhere'],
-  ]) {
-    const { status, stdout, stderr } = await build(folder, ...wrong);
-    t.strictSame({ status, stdout }, { status: 1, stdout: '' });
-    t.match(stderr, /^(package|error): [^\n]+\n$/);
-  }
-});
-
 t.test('the package', { skip: missingNeeds([own], FOR_REPOSITORY) ?? false }, async (t) => {
   const folders = [temporaryFolder(t), path.join(temporaryFolder(t), 'elsewhere')];
   const names = ['--maintainer', MAINTAINER, '--support', SUPPORT];

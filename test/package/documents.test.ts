@@ -52,10 +52,6 @@ async function completeEach(
   return offered.map((words) => words.split('\n').filter(Boolean).sort());
 }
 
-async function complete(t: Test, words: string[], cwd?: string): Promise<string[]> {
-  return (await completeEach(t, [words], cwd))[0]!;
-}
-
 t.test('Tab offers the commands, options and choices of the program, and no others', async (t) => {
   const cases: [line: string[], offered: readonly string[]][] = [];
   for (const { path: names, options, children, arguments: args } of commands) {
@@ -73,29 +69,6 @@ t.test('Tab offers the commands, options and choices of the program, and no othe
   const lines = cases.map(([line]) => line);
   for (const [i, offered] of (await completeEach(t, lines)).entries())
     t.strictSame(offered, [...cases[i]![1]].sort(), lines[i]!.join(' '));
-});
-
-t.test('Tab knows prefixes, options in between, and values after an equals sign', async (t) => {
-  t.strictSame(await complete(t, ['to']), ['token']);
-  t.strictSame(await complete(t, ['--data', '/srv/x', 'token', 'r']), ['revoke', 'rotate']);
-  t.strictSame(await complete(t, ['export', 's', '--format', '=', 'n']), ['ndjson']);
-  t.strictSame(await complete(t, ['export', 'token', '']), [], 'a session named like a command');
-});
-
-t.test('Tab offers files for an option that takes one, also with a space in the name', async (t) => {
-  const folder = temporaryFolder(t);
-  fs.writeFileSync(path.join(folder, 'a match.csv'), '');
-  fs.mkdirSync(path.join(folder, 'archive'));
-  const both = ['a match.csv', 'archive'];
-  for (const words of [
-    ['export', 's', '-o', 'a'],
-    ['serve', '--tls-key', 'a'],
-    ['restore', 'a'],
-    ['backup', 'a'],
-  ]) {
-    t.strictSame(await complete(t, words, folder), both, words.join(' '));
-  }
-  t.strictSame(await complete(t, ['export', 's', '--data', 'a'], folder), ['archive']);
 });
 
 t.test('courtd.env has every variable of serve and of the timers, each commented out', async (t) => {
