@@ -35,7 +35,6 @@ export function findProblems(facts: BoxFacts, nowMs: number): StatusProblem[] {
   const { newMs, directory, tokens, erasureMs, isDamaged } = store;
   const found = [
     ...(isDamaged || facts.isDamaged ? [problem('damage')] : []),
-    ...(newMs === undefined ? [] : [problem('new_database', directory, newMs / 1_000)]),
     ...(tokens.active === 0 && tokens.retiring === 0 ? [problem('no_token')] : []),
     ...sourceProblems(facts),
     ...certificateProblems(daemon.certificate, nowMs),
@@ -45,6 +44,7 @@ export function findProblems(facts: BoxFacts, nowMs: number): StatusProblem[] {
     ...(erasureMs === undefined ? [] : [problem('erasure_unfinished', erasureMs)]),
     ...(copy ? copyProblems(copy) : []),
     ...(ship === undefined ? [] : shipProblems(ship)),
+    ...(newMs === undefined ? [] : [problem('new_database', directory, newMs / 1_000)]),
   ];
   return [...found.filter(({ level }) => level === 'fail'), ...found.filter(({ level }) => level === 'warn')];
 }

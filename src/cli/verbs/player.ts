@@ -44,9 +44,6 @@ export function define(command: Command): void {
     .action((player, _options, command) => erase(player, command.optsWithGlobals()));
 }
 
-/** Of a table; an id may be as long as a body. */
-const ID_COLUMNS = 40;
-
 async function list({ json: isJson = false, ...options }: DataOption & JsonOption): Promise<void> {
   const damage = new Damage();
   const isEmpty = await withDatabase(options, async (db) => {
@@ -55,7 +52,7 @@ async function list({ json: isJson = false, ...options }: DataOption & JsonOptio
     const isSomebody = ({ erased, player }: NamedEvent) => !(erased && isErasedName(player));
     await eachNamed(db, damage, (events) => counts.add(events.filter(isSomebody)));
     const lines = counts.players();
-    return printList(lines.length === 0 ? [] : [lines], isJson, { column: 'player_id', width: ID_COLUMNS });
+    return printList(lines.length === 0 ? [] : [lines], isJson, { column: 'player_id', others: 71 });
   });
   if (isEmpty && !isJson) say('No stored event names a player.');
   damage.assertNone();

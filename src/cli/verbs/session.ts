@@ -6,10 +6,6 @@ import { listSessions, summarizeSession } from '../../store/read/sessions.ts';
 import { integer, json } from '../options/optionParsers.ts';
 import { printList } from '../terminal/listOutput.ts';
 import { type JsonOption, pairsText, printJson, printText, say } from '../terminal/output.ts';
-import { canvasOf } from '../terminal/style.ts';
-
-/** The columns that the rest of a line takes, and the fewest and the usual ones of an id. */
-const [REST, ID_LEAST, ID_USUAL] = [86, 24, 40];
 
 export function define(command: Command): void {
   command
@@ -33,10 +29,8 @@ interface ListOptions extends DataOption, JsonOption {
 }
 
 async function list({ last, json: isJson = false, ...options }: ListOptions): Promise<void> {
-  const { columns } = canvasOf(process.stdout);
-  const width = columns === undefined ? ID_USUAL : Math.max(ID_LEAST, columns - REST);
   const isEmpty = await withDatabase(options, (db) =>
-    printList(listSessions(db, last), isJson, { column: 'session_id', width }),
+    printList(listSessions(db, last), isJson, { column: 'session_id', others: 86 }),
   );
   if (isEmpty && !isJson) say('No event has been stored yet.');
 }

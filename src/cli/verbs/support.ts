@@ -11,8 +11,6 @@ import { type Box, boxOf, runChecks } from '../../health/checks.ts';
 import { SERVICE } from '../../host/serviceSettings.ts';
 import { logLineWithoutData, withoutTokens } from '../../host/supportRedaction.ts';
 import { askTool } from '../../host/systemTool.ts';
-import { lacksDatabase } from '../../store/db/newDatabase.ts';
-import { noDatabase } from '../../store/db/openErrors.ts';
 import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import { withRefused } from '../../store/refused/refusedFile.ts';
 import { output } from '../options/optionParsers.ts';
@@ -34,7 +32,6 @@ const LOG_LINES = 500;
 /** Never a token, a payload or a key: what may hold one is left out, and what looks like a token is removed from the rest. */
 async function support(options: DataOption & { output?: string }, program: Command): Promise<void> {
   const { data } = options;
-  if (lacksDatabase(data)) throw noDatabase(data);
   const box = boxOf(data, variablesOf(program), await askStatus(data).catch(() => undefined));
   const results = await runChecks(box);
   const sections: readonly (readonly [title: string, lines: readonly string[]])[] = [

@@ -54,7 +54,7 @@ export function unsound(directory: DataDirectory, fault: string): OperatorError 
   const isDamage = fault.startsWith('is damaged');
   const advice = isDamage ? 'make a copy of it, then' : 'remove that with a SQLite shell, or';
   return new OperatorError(
-    `The database in ${directory} ${fault}. Nothing was changed: ${advice} restore a backup.`,
+    `The database in ${directory} ${fault}. Nothing was changed: ${advice} restore a backup: "sudo courtd restore FILE --salvage".`,
   );
 }
 

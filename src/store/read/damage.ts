@@ -60,7 +60,7 @@ export class Damage {
   /** @throws {OperatorError} if something was found. */
   assertNone(): void {
     if (!this.isFound) return;
-    throw new OperatorError(`${this} Make a copy of the database, then restore a backup.`);
+    throw new OperatorError(`${this} Restore a backup: "sudo courtd restore FILE --salvage".`);
   }
 }
 
