@@ -3,7 +3,6 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import t from 'tap';
 import { BATCH_EVENTS, BODY_BYTES, BODY_VALUES, EOT_CHARS } from '../../src/base/limits.ts';
-import { courtdVersion } from '../../src/base/version.ts';
 import { PROBLEMS, type ProblemCode } from '../../src/protocol/errors.ts';
 import { ENVELOPE_FIELDS, EVENT_TYPES, PAYLOAD_FIELDS } from '../../src/protocol/eventTypes.ts';
 import { openapiDocument } from '../../src/vendor/openapi/document.ts';
@@ -26,19 +25,6 @@ const { post } = document.paths['/v1/events'];
 interface Document {
   readonly openapi: string;
   readonly paths: { readonly '/v1/events': { readonly post: Operation } };
-  readonly components: {
-    readonly schemas: {
-      readonly Problem: { readonly description: string };
-      readonly Event: { readonly discriminator: { readonly mapping: Readonly<Record<string, string>> } };
-    } & Readonly<Record<string, { readonly allOf: readonly [object, SchemaOfType] }>>;
-  };
-}
-
-interface SchemaOfType {
-  readonly properties: {
-    readonly type: { readonly const: string };
-    readonly payload: { readonly properties: object };
-  };
 }
 
 interface Operation {
@@ -52,7 +38,7 @@ interface Content {
 }
 
 interface ResponseOf {
-  readonly headers: Readonly<Record<string, { readonly required?: true; readonly schema: object }>>;
+  readonly headers?: Readonly<Record<string, { readonly schema: object }>>;
   readonly content: Readonly<Record<string, Content>>;
 }
 
@@ -80,12 +66,9 @@ function answerFaults({ status, headers, body }: Answer): string {
   const faults = [
     faultsOf(JSON.parse(body), ...POST, 'responses', String(status), 'content', type, 'schema'),
   ];
-  for (const [name, { required, schema }] of Object.entries(response.headers)) {
+  for (const [name, { schema }] of Object.entries(response.headers ?? {})) {
     const text = headers.get(name);
-    if (text === null) {
-      if (required === true) faults.push(`${name} is missing`);
-      continue;
-    }
+    if (text === null) continue;
     const value = (schema as { type: string }).type === 'integer' ? Number(text) : text;
     faults.push(faultsOf(value, ...POST, 'responses', String(status), 'headers', name, 'schema'));
   }
@@ -94,7 +77,7 @@ function answerFaults({ status, headers, body }: Answer): string {
 
 t.test('the command prints what openapiDocument makes, and needs no database', async (t) => {
   t.equal(document.openapi, '3.1.1');
-  t.strictSame(document, JSON.parse(JSON.stringify(openapiDocument(courtdVersion()))));
+  t.strictSame(document, JSON.parse(JSON.stringify(openapiDocument())));
 });
 
 t.test('each example is valid by the document, and stored by courtd', async (t) => {
@@ -219,7 +202,7 @@ t.test('every problem is in the document, and what it does not know is not valid
         retryable,
       },
     };
-    const headers = new Headers({ 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' });
+    const headers = new Headers({ 'Content-Type': 'application/problem+json' });
     headers.set('Retry-After', '2');
     headers.set('WWW-Authenticate', 'Bearer');
     headers.set('Allow', 'POST');
