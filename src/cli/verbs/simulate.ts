@@ -8,7 +8,7 @@ import { integer, notEmpty, option, parseDuration } from '../options/optionParse
 import { printText, say } from '../terminal/output.ts';
 
 /** The longest delay of a timer in Node. */
-const LENGTH_MAX_S = 24 * 86_400;
+const TIMER_MAX_MS = 2 ** 31 - 1;
 
 const HELP = `
 Each court has three cameras, which see a match of pickleball. One of all has a
@@ -22,7 +22,7 @@ Examples:
 interface SimulateOptions extends Omit<RunOptions, 'token' | 'clean'> {
   readonly token?: string;
   readonly clean?: boolean;
-  /** Seconds; without it, until a signal. */
+  /** Seconds; without it or 0, until a signal. */
   readonly for?: number;
 }
 
@@ -33,7 +33,7 @@ export function define(command: Command): void {
     .addOption(option('--token <token>', 'the token of the box').argParser(notEmpty))
     .option('--courts <n>', 'how many courts', integer(1, 100), 2)
     .option('--seed <n>', 'the same seed makes the same matches', integer(0, 1_000_000), 1)
-    .option('--for <time>', 'end after this long, such as 2m; without it, at Ctrl-C', parseLength)
+    .option('--for <time>', 'end after this long, such as 2m; without it, at Ctrl-C', parseDuration)
     .option('--clean', 'leave out the cameras that misbehave')
     .addHelpText('after', HELP)
     .action(simulate);
@@ -46,25 +46,18 @@ function parseBox(text: string): URL {
   throw new InvalidArgumentError('Give the address of a box, such as http://10.0.0.5:4000.');
 }
 
-function parseLength(text: string): number {
-  const seconds = /^\d+[smhd]$/.test(text) ? parseDuration(text) : 0;
-  if (seconds > 0 && seconds <= LENGTH_MAX_S) return seconds;
-  throw new InvalidArgumentError('Give a whole number with s, m, h or d, from 1s to 24d.');
-}
-
 /** A venue's cameras, until they are ended. @throws {OperatorError} if no event was stored. */
 async function simulate({ token, clean = false, ...options }: SimulateOptions): Promise<void> {
   if (token === undefined) throw new UsageError('There is no token. Set the variable COURTD_TOKEN.');
-  const ended = abortOnSignal(options.for && options.for * 1000);
-  const { requests, accepted, duplicates, refused, overflowed, waiting, session } = await runVenue(
+  const ended = abortOnSignal(options.for ? Math.min(options.for * 1000, TIMER_MAX_MS) : undefined);
+  const { requests, accepted, duplicates, refused, undelivered, session } = await runVenue(
     { ...options, token, clean },
     ended,
     (source, problem) => say(`courtd: ${source}: ${problem}`),
   );
-  const lost = overflowed > 0 ? `, ${overflowed} lost because a buffer was full` : '';
   printText(
     `${counted(requests, 'request')}: ${counted(accepted, 'event')} stored, ${counted(duplicates, 'duplicate')}, ` +
-      `${refused} rejected, ${waiting} not delivered${lost}; the first court is session ${session}\n`,
+      `${refused} rejected, ${undelivered} not delivered; the first court is session ${session}\n`,
   );
   if (accepted + duplicates === 0)
     throw new OperatorError(`No event was stored at ${options.url.origin}. Check the address and the token.`);

@@ -19,9 +19,7 @@ export type Decision =
   /** Send the events in smaller requests: perhaps only one event is at fault. */
   | { readonly kind: 'split' }
   /** Drop the events at these positions of the request, and send the others: these will never be accepted. */
-  | { readonly kind: 'drop'; readonly named: ReadonlySet<number>; readonly why: string }
-  /** No event of the request will ever be accepted. */
-  | { readonly kind: 'giveUp'; readonly why: string };
+  | { readonly kind: 'drop'; readonly dropped: ReadonlySet<number>; readonly why: string };
 
 /** After a 401 without Retry-After: a person has to install the new token. */
 const UNAUTHORIZED_WAIT_MS = 30_000;
@@ -40,15 +38,15 @@ export function decide({ status, retryAfter, body }: BoxAnswer, count: number): 
   const why = `${status === 0 ? 'no answer' : status}${typeof error === 'string' ? `: ${error.slice(0, QUOTED_CHARS)}` : ''}`;
   if (status === 413 || retryable === false) {
     const named = namedIn(answer.invalid, count);
-    if (named.size > 0) return { kind: 'drop', named, why };
-    const isOfOneEvent = status === 413 || status === 400;
-    return isOfOneEvent && count > 1 ? { kind: 'split' } : { kind: 'giveUp', why };
+    if (named.length === 0 && count > 1 && (status === 413 || status === 400)) return { kind: 'split' };
+    const all = Array.from({ length: count }, (_, index) => index);
+    return { kind: 'drop', dropped: new Set(named.length > 0 ? named : all), why };
   }
   const toldMs = /^[0-9]{1,3}$/.test(retryAfter) ? Number(retryAfter) * 1000 : undefined;
   return { kind: 'retry', toldMs: toldMs ?? (status === 401 ? UNAUTHORIZED_WAIT_MS : undefined), why };
 }
 
-function namedIn(invalid: unknown, count: number): Set<number> {
+function namedIn(invalid: unknown, count: number): number[] {
   const indexes = Array.isArray(invalid) ? invalid.map((one) => one?.index) : [];
-  return new Set(indexes.filter((index) => Number.isInteger(index) && index >= 0 && index < count));
+  return indexes.filter((index) => Number.isInteger(index) && index >= 0 && index < count);
 }

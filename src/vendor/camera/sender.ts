@@ -19,36 +19,26 @@ interface SenderOptions {
   /** How often to say so while there is nothing to send, in milliseconds; infinite: never. */
   readonly aliveEveryMs?: number;
   /** Shared with other senders. */
-  readonly counts?: SenderCounts;
+  readonly counts?: typeof NO_COUNTS;
   /** Called with a fault, once until it changes or something is stored. */
   readonly onProblem?: (problem: string) => void;
 }
 
-export interface SenderCounts {
-  requests: number;
-  accepted: number;
-  duplicates: number;
-  /** Events that the box refused for good. */
-  refused: number;
-  /** Events that did not fit into the buffer. */
-  overflowed: number;
-}
-
-export function noCounts(): SenderCounts {
-  return { requests: 0, accepted: 0, duplicates: 0, refused: 0, overflowed: 0 };
-}
+/** How many requests, and of their events how many were stored, sent again, and refused for good. */
+export const NO_COUNTS = { requests: 0, accepted: 0, duplicates: 0, refused: 0 };
 
 /**
  * Sends a camera's events as the vendor's guide says: each stays in memory until it is stored or refused for good. While there are
  * none, an empty array each minute says that the camera is there.
  */
 export class Sender {
-  readonly counts: SenderCounts;
+  readonly counts: typeof NO_COUNTS;
   readonly #connection: BoxConnection;
   readonly #options: SenderOptions;
   /** As JSON texts, so that an event is the same bytes whenever it is sent. */
   #buffer: string[] = [];
   #inFlight = 0;
+  #overflowed = 0;
   #isEnding = false;
   readonly #abort = new AbortController();
   /** What was reported last, unless it has passed. */
@@ -57,18 +47,18 @@ export class Sender {
   constructor(connection: BoxConnection, options: SenderOptions) {
     this.#connection = connection;
     this.#options = options;
-    this.counts = options.counts ?? noCounts();
+    this.counts = options.counts ?? { ...NO_COUNTS };
   }
 
-  /** How many events are neither known to be stored nor refused for good. */
-  get waiting(): number {
-    return this.#buffer.length + this.#inFlight;
+  /** How many events are neither known to be stored nor refused for good, and those for which there was no room. */
+  get undelivered(): number {
+    return this.#buffer.length + this.#inFlight + this.#overflowed;
   }
 
   /** @param text an event as JSON text. */
   offer(text: string): void {
-    if (this.waiting >= BUFFERED_EVENTS) this.counts.overflowed++;
-    else this.#buffer.push(text);
+    if (this.#buffer.length < BUFFERED_EVENTS) this.#buffer.push(text);
+    else this.#overflowed++;
   }
 
   /** Sends until `end`, and then the rest. Never throws. */
@@ -118,20 +108,16 @@ export class Sender {
           await this.#deliver(texts.slice(0, half));
           return this.#deliver(texts.slice(half));
         }
-        case 'drop':
-          this.#refuse(decision.named.size, decision.why);
-          if (decision.named.size === texts.length) return;
-          return this.#deliver(texts.filter((_, i) => !decision.named.has(i)));
-        case 'giveUp':
-          return this.#refuse(texts.length, decision.why);
+        case 'drop': {
+          const { dropped, why } = decision;
+          this.counts.refused += dropped.size;
+          this.#inFlight -= dropped.size;
+          this.#report(why);
+          const others = texts.filter((_, i) => !dropped.has(i));
+          return dropped.size === texts.length ? undefined : this.#deliver(others);
+        }
       }
     }
-  }
-
-  #refuse(count: number, why: string): void {
-    this.counts.refused += count;
-    this.#inFlight -= count;
-    this.#report(why);
   }
 
   #report(problem: string): void {

@@ -4,11 +4,12 @@ import type { Random } from './random.ts';
 
 /** A match of pickleball of two players, as its cameras see it: the same for the same seed, however its time is cut into steps. */
 
-/** Which of a court's cameras detects it: the ball, its speed, the players. */
-export type View = 'ball' | 'radar' | 'players';
+/** The cameras of a court: of the ball, of its speed, of the players. */
+export const CAMERAS = ['cam-1', 'radar', 'cam-2'] as const;
+export type Camera = (typeof CAMERAS)[number];
 
 export interface Detection {
-  readonly view: View;
+  readonly camera: Camera;
   /** When it happened, and when the camera sends it, in seconds since the match began. */
   readonly atS: number;
   readonly readyS: number;
@@ -27,7 +28,6 @@ const { width: WIDTH, length: LENGTH } = COURTS.pickleball!;
 const NET = LENGTH / 2;
 /** Where players wait: feet from the net. */
 const HOME = 8;
-const KMH = { least: 20, most: 90 } as const;
 
 /** How a stroke usually goes. */
 interface Shot {
@@ -42,13 +42,15 @@ interface Shot {
 const SERVE: Shot = { name: 'serve', depth: 17.5, spread: 2, kmh: 58 };
 const RETURN: Shot = { name: 'return', depth: 17.5, spread: 2.2, kmh: 50 };
 const DINK: Shot = { name: 'dink', depth: 4.2, spread: 1.4, kmh: 25 };
-const DROP: Shot = { name: 'drop', depth: 5, spread: 1.8, kmh: 34 };
-const DRIVE: Shot = { name: 'drive', depth: 15.5, spread: 3, kmh: 66 };
-const VOLLEY: Shot = { name: 'volley', depth: 12, spread: 3.5, kmh: 52 };
-const LOB: Shot = { name: 'lob', depth: 18, spread: 2.2, kmh: 38 };
-const SMASH: Shot = { name: 'smash', depth: 15, spread: 3.4, kmh: 78 };
-/** Each as often as it is played. */
-const RALLY = [DINK, DINK, DINK, DINK, DROP, DROP, DRIVE, DRIVE, VOLLEY, VOLLEY, LOB, SMASH];
+/** A dink is played as often as two of the others. */
+const RALLY: readonly Shot[] = [
+  ...[DINK, DINK],
+  { name: 'drop', depth: 5, spread: 1.8, kmh: 34 },
+  { name: 'drive', depth: 15.5, spread: 3, kmh: 66 },
+  { name: 'volley', depth: 12, spread: 3.5, kmh: 52 },
+  { name: 'lob', depth: 18, spread: 2.2, kmh: 38 },
+  { name: 'smash', depth: 15, spread: 3.4, kmh: 78 },
+];
 /** The first strokes of a rally have to bounce, and this share of the others does; a ball that nobody reaches always does. */
 const MUST_BOUNCE = 2;
 const BOUNCE_SHARE = 0.5;
@@ -68,24 +70,24 @@ const LATE = { share: 0.03, least: 3, most: 10 } as const;
 const PLAYERS = ['player-a', 'player-b'] as const;
 
 /** Which camera detects an event of a type, and how sure it is at least. */
-const SEEN: Readonly<Record<EventType, readonly [View, leastConfidence: number]>> = {
-  BALL_BOUNCE: ['ball', 0.5],
-  BALL_HIT: ['ball', 0.5],
+const SEEN: Readonly<Record<EventType, readonly [Camera, leastConfidence: number]>> = {
+  BALL_BOUNCE: ['cam-1', 0.5],
+  BALL_HIT: ['cam-1', 0.5],
   BALL_SPEED: ['radar', 0.8],
-  PLAYER_POSITION: ['players', 0.85],
-  PLAYER_IDENTITY: ['players', 0.9],
+  PLAYER_POSITION: ['cam-2', 0.85],
+  PLAYER_IDENTITY: ['cam-2', 0.9],
 };
 
 interface Place {
-  x: number;
-  y: number;
+  readonly x: number;
+  readonly y: number;
 }
 
 export class SimulatedCourt {
   readonly #random: Random;
   /** Of the player below the net and of the other: where they are, and where they run to. */
-  readonly #players: readonly [Place, Place] = [waiting(0, NET), waiting(1, HOME)];
-  readonly #targets: [Place, Place] = [{ ...this.#players[0] }, { ...this.#players[1] }];
+  readonly #players = [home(0), home(1)];
+  readonly #targets = [home(0), home(1)];
   #pending: Detection[] = [];
   #step = 0;
   #nextHitS = 0.5;
@@ -107,55 +109,39 @@ export class SimulatedCourt {
     return ready.sort((a, b) => a.readyS - b.readyS);
   }
 
+  /** Each player runs a step towards their target, and the cameras see about where they are. */
   #play(atS: number): void {
+    const noise = () => (this.#random.next() - 0.5) * NOISE_FT;
     for (const [i, player_id] of PLAYERS.entries()) {
-      const { x, y } = this.#move(i);
-      this.#see('PLAYER_POSITION', atS, { player_id, x_ft: feet(x), y_ft: feet(y) });
+      const [at, to] = [this.#players[i]!, this.#targets[i]!];
+      const part = Math.min(1, RUN_FT / Math.hypot(to.x - at.x, to.y - at.y));
+      const [x, y] = [at.x + (to.x - at.x) * part, at.y + (to.y - at.y) * part];
+      this.#players[i] = { x, y };
+      this.#see('PLAYER_POSITION', atS, { player_id, x_ft: feet(x + noise()), y_ft: feet(y + noise()) });
     }
     if (atS >= this.#nextHitS) this.#hit(atS);
-  }
-
-  /** A step towards where they run to. @returns where the camera sees them. */
-  #move(player: number): Place {
-    const [at, to] = [this.#players[player]!, this.#targets[player]!];
-    const way = Math.hypot(to.x - at.x, to.y - at.y);
-    const part = way > RUN_FT ? RUN_FT / way : 1;
-    at.x += (to.x - at.x) * part;
-    at.y += (to.y - at.y) * part;
-    const noise = () => (this.#random.next() - 0.5) * NOISE_FT;
-    return { x: at.x + noise(), y: at.y + noise() };
   }
 
   /** A stroke, how fast the ball left, and where it came down, if it did. */
   #hit(atS: number): void {
     const [random, striker] = [this.#random, this.#striker];
-    const shot = this.#shot();
+    const shot = this.#stroke > 1 ? random.pick(RALLY) : this.#stroke === 1 ? RETURN : SERVE;
     const hit = { player_id: PLAYERS[striker]!, shot_type: shot.name, swing_type: random.pick(SWINGS) };
     this.#confirm(this.#see('BALL_HIT', atS, hit), hit);
-    const kmh = Math.min(Math.max(about(random, shot.kmh, shot.kmh / 9), KMH.least), KMH.most);
+    const kmh = Math.min(Math.max(about(random, shot.kmh, shot.kmh / 9), 20), 90);
     this.#see('BALL_SPEED', atS + 0.02, { kmh: Math.round(kmh * 10) / 10 });
-    const landing = this.#landing(shot);
+    // To the left or the right of the middle, as deep as such shots are.
+    const x = WIDTH * about(random, random.chance(0.5) ? 0.27 : 0.73, 0.16);
+    const landing = { x, y: behindNet(1 - striker, about(random, shot.depth, shot.spread)) };
     const from = this.#players[striker]!;
-    const ftPerS = kmh * FT_PER_S_OF_KMH * MEAN_SPEED_SHARE;
-    const landsS = atS + Math.max(0.3, Math.hypot(landing.x - from.x, landing.y - from.y) / ftPerS);
+    const flightS = Math.hypot(x - from.x, landing.y - from.y) / (kmh * FT_PER_S_OF_KMH * MEAN_SPEED_SHARE);
+    const landsS = atS + Math.max(0.3, flightS);
     const isOver = !this.#isIn(landing) || random.chance(WINNER_SHARE);
     const bounces = isOver || this.#stroke < MUST_BOUNCE || random.chance(BOUNCE_SHARE);
     if (bounces) this.#bounce(landsS, landing);
     this.#run(landing, isOver);
     this.#stroke = isOver ? 0 : this.#stroke + 1;
     this.#nextHitS = landsS + (isOver ? 4 + random.next() * 4 : bounces ? 0.4 : 0);
-  }
-
-  #shot(): Shot {
-    if (this.#stroke === 0) return SERVE;
-    return this.#stroke === 1 ? RETURN : this.#random.pick(RALLY);
-  }
-
-  /** To the left or the right of the middle, as deep as such shots are. */
-  #landing({ depth, spread }: Shot): Place {
-    const random = this.#random;
-    const x = WIDTH * about(random, random.chance(0.5) ? 0.27 : 0.73, 0.16);
-    return { x, y: behindNet(1 - this.#striker, about(random, depth, spread)) };
   }
 
   #isIn({ x, y }: Place): boolean {
@@ -165,23 +151,16 @@ export class SimulatedCourt {
 
   /** The other player runs to the ball, the striker back; or both to where the next rally begins, which its winner serves. */
   #run(landing: Place, isOver: boolean): void {
-    const [striker, other] = [this.#striker, 1 - this.#striker];
-    if (isOver) {
-      if (!this.#isIn(landing)) this.#striker = other;
-      this.#targets[this.#striker] = waiting(this.#striker, NET);
-      this.#targets[1 - this.#striker] = waiting(1 - this.#striker, HOME + 6);
-      return;
-    }
-    this.#targets[other] = { ...landing };
-    this.#targets[striker] = waiting(striker, HOME);
-    this.#striker = other;
+    const striker = this.#striker;
+    if (!isOver || !this.#isIn(landing)) this.#striker = 1 - striker;
+    this.#targets[striker] = home(striker);
+    this.#targets[1 - striker] = isOver ? home(1 - striker) : landing;
   }
 
   #bounce(atS: number, { x, y }: Place): void {
-    const random = this.#random;
+    const near = () => this.#random.next() - 0.5;
     const place = (x: number, y: number) => ({ x_ft: feet(x), y_ft: feet(y), is_in: this.#isIn({ x, y }) });
-    const near = place(x + random.next() - 0.5, y + random.next() - 0.5);
-    this.#confirm(this.#see('BALL_BOUNCE', atS, near), place(x, y));
+    this.#confirm(this.#see('BALL_BOUNCE', atS, place(x + near(), y + near())), place(x, y));
   }
 
   /** Later, under the same id. */
@@ -191,11 +170,10 @@ export class SimulatedCourt {
   }
 
   #see(type: EventType, atS: number, payload: Detection['payload']): Detection {
-    const [random, [view, least]] = [this.#random, SEEN[type]];
+    const [random, [camera, least]] = [this.#random, SEEN[type]];
     const lateS = random.chance(LATE.share) ? random.integer(LATE.least, LATE.most) : 0;
-    const readyS = atS + DETECTING_S + lateS;
     const own = { eventId: uuid(random), confidence: this.#confidence(least), revision: 0 };
-    const detection = { view, atS, readyS, type, payload, ...own };
+    const detection = { ...own, camera, atS, readyS: atS + DETECTING_S + lateS, type, payload };
     this.#pending.push(detection);
     return detection;
   }
@@ -205,9 +183,9 @@ export class SimulatedCourt {
   }
 }
 
-/** @returns the middle of a player's half, so far from the net. */
-function waiting(player: number, depth: number): Place {
-  return { x: WIDTH / 2, y: behindNet(player, depth) };
+/** @returns where a player waits for the ball. */
+function home(player: number): Place {
+  return { x: WIDTH / 2, y: behindNet(player, HOME) };
 }
 
 function behindNet(player: number, depth: number): number {

@@ -1,6 +1,6 @@
 import { pause } from '../../base/pause.ts';
-import { BoxConnection } from '../camera/boxConnection.ts';
-import { noCounts, Sender, type SenderCounts } from '../camera/sender.ts';
+import { connectionTo } from '../camera/boxConnection.ts';
+import { NO_COUNTS, Sender } from '../camera/sender.ts';
 import { Random } from './random.ts';
 import { type SimulatedCamera, Venue } from './venue.ts';
 
@@ -24,20 +24,19 @@ export interface RunOptions {
 /**
  * Has the cameras of a venue send what they see, until `ended`, and then what they still have.
  * @param ended by `time`, or a signal. @param onProblem is called with what a camera reports, which quotes no token.
- * @returns the counts of all cameras together, how many events are neither known to be stored nor rejected for good, and the session
- * of the first court.
+ * @returns the counts of all cameras together, how many events were not delivered, and the session of the first court.
  */
 export async function runVenue(
   options: RunOptions,
   ended: AbortSignal,
   onProblem: (source: string, problem: string) => void,
-): Promise<SenderCounts & { readonly waiting: number; readonly session: string }> {
+): Promise<typeof NO_COUNTS & { readonly undelivered: number; readonly session: string }> {
   const run = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
   const venue = new Venue({ ...options, run });
   const random = new Random(options.seed);
-  const counts = noCounts();
+  const counts = { ...NO_COUNTS };
   const senderOf = ({ source, fault }: SimulatedCamera) =>
-    new Sender(new BoxConnection(options.url, options.token), {
+    new Sender(connectionTo(options.url, options.token), {
       counts,
       random: Math.random,
       ...(fault === 'falls silent' && { aliveEveryMs: Number.POSITIVE_INFINITY }),
@@ -46,26 +45,19 @@ export async function runVenue(
       onProblem: (problem) => onProblem(source, problem.replaceAll(options.token, '(token removed)')),
     });
   const senders = new Map(venue.cameras.map((camera) => [camera, senderOf(camera)]));
-  const running = Promise.all([...senders.values()].map((sender) => sender.run()));
-  await play(venue, ended, (camera, text) => senders.get(camera)!.offer(text));
-  const isDrained = ended.reason === 'time' && counts.accepted > 0;
-  for (const sender of senders.values()) sender.end(DRAIN_MS[isDrained ? 'long' : 'short']);
-  await running;
-  const waiting = [...senders.values()].reduce((sum, sender) => sum + sender.waiting, 0);
-  return { ...counts, waiting, session: venue.sessionOf(0) };
-}
-
-async function play(
-  venue: Venue,
-  end: AbortSignal,
-  send: (camera: SimulatedCamera, text: string) => void,
-): Promise<void> {
+  const all = [...senders.values()];
+  const running = Promise.all(all.map((sender) => sender.run()));
   let [matchS, last] = [0, performance.now()];
-  while (!end.aborted) {
+  for (; !ended.aborted; await pause(TICK_MS, ended)) {
     const now = performance.now();
     matchS += Math.min((now - last) / 1000, STEP_MAX_S);
     last = now;
-    for (const { camera, text } of venue.until(matchS, Date.now() - matchS * 1000)) send(camera, text);
-    await pause(TICK_MS, end);
+    const seen = venue.until(matchS, Date.now() - matchS * 1000);
+    for (const { camera, text } of seen) senders.get(camera)!.offer(text);
   }
+  const isDrained = ended.reason === 'time' && counts.accepted > 0;
+  for (const sender of all) sender.end(DRAIN_MS[isDrained ? 'long' : 'short']);
+  await running;
+  const undelivered = all.reduce((sum, sender) => sum + sender.undelivered, 0);
+  return { ...counts, undelivered, session: venue.sessionOf(0) };
 }

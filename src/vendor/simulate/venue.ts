@@ -1,22 +1,16 @@
-import { type Detection, SimulatedCourt, type View } from './court.ts';
+import { CAMERAS, type Camera, type Detection, SimulatedCourt } from './court.ts';
 import { Random } from './random.ts';
-
-type CameraFault = 'wrong clock' | 'falls silent';
 
 export interface SimulatedCamera {
   readonly source: string;
   readonly courtId: string;
-  readonly view: View;
-  readonly fault: CameraFault | undefined;
+  readonly fault: 'wrong clock' | 'falls silent' | undefined;
 }
 
 /** A wrong clock is 4 min 12 s behind. */
 const CLOCK_BEHIND_S = 252;
 /** Seconds after which the silent camera stops: long enough for the box to miss it. */
 const SILENT_AFTER_S = 45;
-
-const VIEWS = ['ball', 'radar', 'players'] as const satisfies readonly View[];
-const NAMES: Readonly<Record<View, string>> = { ball: 'cam-1', radar: 'radar', players: 'cam-2' };
 
 interface VenueOptions {
   readonly courts: number;
@@ -45,11 +39,10 @@ export class Venue {
     this.#options = options;
     this.#courts = Array.from({ length: courts }, (_, i) => new SimulatedCourt(new Random(seed * 1_000 + i)));
     this.cameras = this.#courts.flatMap((_, i) =>
-      VIEWS.map((view) => ({
-        source: `court-${i + 1}-${NAMES[view]}`,
+      CAMERAS.map((name) => ({
+        source: `court-${i + 1}-${name}`,
         courtId: `court-${i + 1}`,
-        view,
-        fault: this.#faultOf(i, view),
+        fault: this.#faultOf(i, name),
       })),
     );
   }
@@ -61,10 +54,16 @@ export class Venue {
   until(matchS: number, beganMs: number): Sending[] {
     const all = this.#courts.flatMap((court, i) =>
       court.until(matchS).map((detection) => {
-        const camera = this.cameras[i * VIEWS.length + VIEWS.indexOf(detection.view)]!;
+        const { camera: name, eventId, atS, readyS: _, ...own } = detection;
+        const camera = this.cameras[i * CAMERAS.length + CAMERAS.indexOf(name)]!;
         const behindS = camera.fault === 'wrong clock' ? CLOCK_BEHIND_S : 0;
-        const eotMs = beganMs + (detection.atS - behindS) * 1000;
-        return { camera, detection, text: eventText(camera, detection, this.sessionOf(i), eotMs) };
+        const event = {
+          ...{ event_id: eventId, session_id: this.sessionOf(i), venue_id: 'venue-1' },
+          ...{ court_id: camera.courtId, source: camera.source, schema_version: '1.0' },
+          eot: new Date(beganMs + (atS - behindS) * 1000).toISOString(),
+          ...own,
+        };
+        return { camera, detection, text: JSON.stringify(event) };
       }),
     );
     const isSilent = ({ camera }: Sending) => camera.fault === 'falls silent' && matchS > SILENT_AFTER_S;
@@ -76,31 +75,10 @@ export class Venue {
   }
 
   /** Each fault once in the venue, on another court if there is one. */
-  #faultOf(court: number, view: View): CameraFault | undefined {
+  #faultOf(court: number, name: Camera): SimulatedCamera['fault'] {
     const { clean, courts } = this.#options;
     if (clean) return undefined;
-    if (view === 'radar' && court === 0) return 'wrong clock';
-    return view === 'players' && court === Math.min(1, courts - 1) ? 'falls silent' : undefined;
+    if (name === 'radar' && court === 0) return 'wrong clock';
+    return name === 'cam-2' && court === Math.min(1, courts - 1) ? 'falls silent' : undefined;
   }
-}
-
-function eventText(
-  { courtId, source }: SimulatedCamera,
-  { eventId, type, confidence, revision, payload }: Detection,
-  sessionId: string,
-  eotMs: number,
-): string {
-  return JSON.stringify({
-    event_id: eventId,
-    session_id: sessionId,
-    venue_id: 'venue-1',
-    court_id: courtId,
-    eot: new Date(eotMs).toISOString(),
-    type,
-    confidence,
-    source,
-    schema_version: '1.0',
-    revision,
-    payload,
-  });
 }

@@ -29,20 +29,25 @@ t.test('a retryable answer is followed by the same request, after the time in Re
   t.end();
 });
 
-t.test('what will never be taken is dropped, split or given up', (t) => {
+t.test('what will never be taken is dropped or split', (t) => {
   const invalid = (...indexes: unknown[]) => ({
     retryable: false,
     invalid: indexes.map((index) => ({ index })),
   });
   const drop = decide(answered(400, invalid(0, 2)), 3);
-  t.strictSame(drop.kind === 'drop' && [...drop.named], [0, 2]);
+  t.strictSame(drop.kind === 'drop' && [...drop.dropped], [0, 2]);
   t.match(decide(answered(400, { retryable: false }), 3), { kind: 'split' }, 'it names no event');
   t.match(decide(answered(400, invalid(3, -1, 0.5, null)), 3), { kind: 'split' });
-  t.match(decide(answered(400, { retryable: false }), 1), { kind: 'giveUp' });
-  t.match(decide(answered(404, { retryable: false }), 3), { kind: 'giveUp' }, 'no event is at fault');
+  const all = { kind: 'drop', dropped: new Set([0]) };
+  t.match(decide(answered(400, { retryable: false }), 1), all);
+  t.match(
+    decide(answered(404, { retryable: false }), 3),
+    { kind: 'drop', dropped: new Set([0, 1, 2]) },
+    'no event is at fault',
+  );
   t.match(decide(answered(413, { retryable: false }), 2), { kind: 'split' });
   t.match(decide(answered(413, '<html>'), 2), { kind: 'split' });
-  t.match(decide(answered(413, { retryable: false }), 1), { kind: 'giveUp' });
+  t.match(decide(answered(413, { retryable: false }), 1), all);
   t.end();
 });
 
