@@ -22,26 +22,22 @@ export interface SentEvent {
   readonly odd: readonly string[];
 }
 
-/** One request with the right token, and its answer. */
+/** One request with the right token, and its answer; in order of arrival. */
 export interface Exchange {
-  /** From 1, in order of arrival. */
-  readonly number: number;
   /** When its head arrived. */
   readonly at: number;
   /** When its body was whole, milliseconds since 1970. */
   bodyMs: number;
   /** Of the body; empty if it did not come whole. */
   digest: string;
-  /** None if the box really rejects the request. */
+  /** None if the box really rejects the request, for the faults of its events. */
   events: readonly SentEvent[];
-  /** The real faults of its events. */
   faults: readonly Fault[];
   fault?: InjectedFault;
   /** The first keys of the events that a 400 named on purpose. */
   named: readonly string[];
-  /** Absent if there was no answer. */
+  /** Of the answer, with the seconds of Retry-After; absent if there was none. */
   status?: number;
-  /** Seconds of Retry-After. */
   toldS?: number;
   /** When the answer was written, or the connection was cut. */
   answeredAt?: number;
@@ -52,10 +48,8 @@ export interface Recording {
   readonly endedAt: number;
 }
 
-const DIGEST_CHARS = 16;
-
 export function digestOf(data: string | Buffer): string {
-  return hash('sha1', data, 'base64url').slice(0, DIGEST_CHARS);
+  return hash('sha1', data, 'base64url').slice(0, 16);
 }
 
 /** Events of one camera run. Contents are compared as JSON values: the order of members and the spelling of a number do not count. */

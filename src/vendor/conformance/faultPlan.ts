@@ -1,28 +1,29 @@
 /** Fault injection: which request gets which fault. Pure: the same requests get the same faults. */
 
-/** The order of the first round: what rejects an event for good comes last. */
-export const INJECTED_FAULTS = [
-  /** 503 without Retry-After, three times for the same events: a camera has to back off by itself. */
-  'busy',
+/** How often each rejects the same events, in the order of the first round: what rejects an event for good comes last. */
+const TIMES = {
+  /** 503 without Retry-After: a camera has to back off by itself. */
+  busy: 3,
   /** Stored, and then the connection ends without an answer. */
-  'dropped',
-  /** 401 with Retry-After, three times for the same events: the camera gets the new token later. */
-  'unauthorized',
-  /** 400 that names no event, three times if the batch does not get smaller: its parts are accepted. */
-  'unnamed',
+  dropped: 1,
+  /** 401 with Retry-After: the camera gets the new token later. */
+  unauthorized: 3,
+  /** 400 that names no event, if the batch does not get smaller: its parts are accepted. */
+  unnamed: 3,
   /** 413, likewise. */
-  'too_large',
+  too_large: 3,
   /** 429 with Retry-After. */
-  'rate_limited',
+  rate_limited: 1,
   /** 503 with Retry-After. */
-  'busy_told',
+  busy_told: 1,
   /** Stored, and answered late. */
-  'slow',
+  slow: 1,
   /** 400 that names one event. */
-  'invalid',
-] as const;
+  invalid: 1,
+};
 
-export type InjectedFault = (typeof INJECTED_FAULTS)[number];
+export type InjectedFault = keyof typeof TIMES;
+export const INJECTED_FAULTS = Object.keys(TIMES) as InjectedFault[];
 
 export interface Choice {
   readonly fault: InjectedFault;
@@ -31,10 +32,7 @@ export interface Choice {
 }
 
 /** Requests without a fault between two with one: few at first, so that each kind comes within fifty requests, resends included. */
-const QUIET_AT_FIRST = 2;
-const QUIET_LATER = 12;
-/** How often the same events are rejected for the same reason before they are let through. */
-const TIMES: Partial<Record<InjectedFault, number>> = { busy: 3, unauthorized: 3, unnamed: 3, too_large: 3 };
+const QUIET = { atFirst: 2, later: 12 } as const;
 /** Only a request of several events can get these, and only one of as many again. */
 const OF_BATCHES: readonly InjectedFault[] = ['unnamed', 'too_large'];
 
@@ -49,7 +47,7 @@ interface Repeat {
 /** Events are named by the key that they had first. */
 export class FaultPlan {
   #deck: InjectedFault[] = [...INJECTED_FAULTS];
-  #quietFor = QUIET_AT_FIRST;
+  #quietFor: number = QUIET.atFirst;
   #quiet = 0;
   /** By event: what was rejected or got no answer. Until it is stored it has no other fault. */
   readonly #repeats = new Map<string, Repeat>();
@@ -57,12 +55,13 @@ export class FaultPlan {
   /** @param events of a valid request. @returns undefined if it is served as usual. */
   next(events: readonly string[]): Choice | undefined {
     const repeats = events.flatMap((event) => this.#repeats.get(event) ?? []);
-    if (events.length === 0) return undefined;
-    if (repeats.length === 0) return this.#begun(events);
-    const repeat = repeats.find(({ left, least }) => left > 0 && events.length >= least);
+    const isAgain = ({ left, least }: Repeat) => left > 0 && events.length >= least;
+    const repeat = repeats.length > 0 ? repeats.find(isAgain) : this.#begin(events);
     if (repeat === undefined) return undefined;
     repeat.left--;
-    return this.#choice(repeat.fault, events);
+    const { fault } = repeat;
+    const named = events.filter((event) => this.#repeats.get(event)?.left === Infinity);
+    return { fault, named: fault === 'invalid' ? named : [] };
   }
 
   /** The camera got a 202 for them. */
@@ -70,26 +69,21 @@ export class FaultPlan {
     for (const event of events) this.#repeats.delete(event);
   }
 
-  #begun(events: readonly string[]): Choice | undefined {
-    if (++this.#quiet <= this.#quietFor) return undefined;
+  #begin(events: readonly string[]): Repeat | undefined {
+    if (events.length === 0 || ++this.#quiet <= this.#quietFor) return undefined;
     const at = this.#deck.findIndex((fault) => events.length > 1 || !OF_BATCHES.includes(fault));
     if (at < 0) return undefined;
     const fault = this.#deck.splice(at, 1)[0]!;
     this.#quiet = 0;
     if (this.#deck.length === 0) {
       this.#deck = [...INJECTED_FAULTS];
-      this.#quietFor = QUIET_LATER;
+      this.#quietFor = QUIET.later;
     }
     const least = OF_BATCHES.includes(fault) ? events.length : 1;
-    const repeat = { fault, least, left: (TIMES[fault] ?? 1) - 1 };
+    const repeat = { fault, least, left: TIMES[fault] };
     for (const event of events) this.#repeats.set(event, repeat);
     // This one is rejected whenever it comes.
     if (fault === 'invalid') this.#repeats.set(events[events.length >> 1]!, { fault, least, left: Infinity });
-    return this.#choice(fault, events);
-  }
-
-  #choice(fault: InjectedFault, events: readonly string[]): Choice {
-    const named = events.filter((event) => this.#repeats.get(event)?.left === Infinity);
-    return { fault, named: fault === 'invalid' ? named : [] };
+    return repeat;
   }
 }

@@ -8,21 +8,14 @@ import { http } from '../../base/nodeHttp.ts';
 import { INVALID_TOKEN } from '../../http/bearerToken.ts';
 import { gunzip } from '../../http/body.ts';
 import { acceptedResponse, problemResponse } from '../../http/connection.ts';
-import {
-  type BodyEncoding,
-  bodyTooLarge,
-  checkPreconditions,
-  type PreconditionContext,
-} from '../../http/preconditions.ts';
+import { bodyTooLarge, checkPreconditions, type PreconditionContext } from '../../http/preconditions.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { Problem, retryLater } from '../../protocol/errors.ts';
 import { digestOf, type Exchange, type Recording, SentEvents } from './exchange.ts';
-import { FaultPlan } from './faultPlan.ts';
+import { FaultPlan, type InjectedFault } from './faultPlan.ts';
 
 /** Events and requests that are recorded: some twenty minutes of a busy court. Later requests are served without faults. */
 const RECORDED_MAX = 200_000;
-/** Seconds of Retry-After: longer than the first wait of a camera that gets none. */
-const TOLD_S = { unauthorized: 3, rate_limited: 2, busy_told: 3 } as const;
 const SLOW_MS = 3_000;
 const CAMERA = { client: 'camera', isLocal: false } as const;
 
@@ -60,30 +53,35 @@ export class TestBox {
 
   /** What has been recorded until now. */
   get recording(): Recording {
-    const isFull = this.#recorded > RECORDED_MAX;
-    return {
-      exchanges: this.#exchanges,
-      endedAt: isFull ? this.#exchanges.at(-1)!.at : performance.now(),
-    };
+    const exchanges = this.#exchanges;
+    return { exchanges, endedAt: this.#isFull ? exchanges.at(-1)!.at : performance.now() };
+  }
+
+  get #isFull(): boolean {
+    return this.#recorded > RECORDED_MAX;
   }
 
   async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const exchange: Exchange = {
-      ...{ number: this.#exchanges.length + 1, at: performance.now(), bodyMs: 0, digest: '' },
+      ...{ at: performance.now(), bodyMs: 0, digest: '' },
       ...{ events: [], faults: [], named: [] },
     };
     try {
       // Only what has the right token is recorded.
       const encoding = checkPreconditions(req, CAMERA, this.#conditions, () => {
-        if (this.#recorded <= RECORDED_MAX) this.#exchanges.push(exchange);
+        if (!this.#isFull) this.#exchanges.push(exchange);
       });
-      const body = await bodyOf(req, encoding);
+      const sent = await buffer(req);
+      if (sent.length > BODY_BYTES) throw bodyTooLarge(BODY_BYTES);
+      const body = encoding === 'gzip' ? await gunzip(sent, BODY_BYTES) : sent;
       Object.assign(exchange, { bodyMs: Date.now(), digest: digestOf(body) });
       exchange.events = decodeBatch(body).map((event) => this.#events.read(event));
       this.#recorded += 1 + exchange.events.length;
       const names = exchange.events.map(({ first }) => first);
-      if (this.#recorded <= RECORDED_MAX) Object.assign(exchange, this.#plan.next(names));
-      this.#answer(res, exchange, body);
+      if (!this.#isFull) Object.assign(exchange, this.#plan.next(names));
+      const rejection = exchange.fault && REJECTIONS[exchange.fault]?.(exchange, body);
+      if (rejection !== undefined) reject(res, exchange, rejection);
+      else this.#accept(res, exchange, names);
     } catch (error) {
       // Anything else is a connection that ended in the middle of its request.
       if (!(error instanceof Problem)) return void req.destroy();
@@ -94,74 +92,55 @@ export class TestBox {
     }
   }
 
-  #answer(res: ServerResponse, exchange: Exchange, body: Buffer): void {
-    const { fault, events } = exchange;
-    const refusal = refusalOf(exchange, body);
-    if (refusal !== undefined) return reject(res, exchange, refusal);
+  #accept(res: ServerResponse, exchange: Exchange, names: readonly string[]): void {
     const before = this.#stored.size;
-    for (const { key } of events) this.#stored.add(key);
+    for (const { key } of exchange.events) this.#stored.add(key);
     const accepted = this.#stored.size - before;
-    if (fault === 'dropped') {
+    if (exchange.fault === 'dropped') {
       exchange.answeredAt = performance.now();
       return void res.destroy();
     }
-    this.#plan.stored(events.map(({ first }) => first));
-    const counts = { accepted, duplicates: events.length - accepted, conflicts: 0 };
-    const send = () => write(res, exchange, acceptedResponse(counts));
-    if (fault === 'slow') setTimeout(send, SLOW_MS).unref();
+    this.#plan.stored(names);
+    const counts = { accepted, duplicates: names.length - accepted, conflicts: 0 };
+    const send = () => answer(res, exchange, acceptedResponse(counts));
+    if (exchange.fault === 'slow') setTimeout(send, SLOW_MS).unref();
     else send();
   }
 }
 
-/** @returns the body, decompressed. */
-async function bodyOf(req: IncomingMessage, encoding: BodyEncoding): Promise<Buffer> {
-  const body = await buffer(req);
-  if (body.length > BODY_BYTES) throw bodyTooLarge(BODY_BYTES);
-  return encoding === 'gzip' ? gunzip(body, BODY_BYTES) : body;
-}
+const onPurpose = (what: string) => `${what}: courtd conformance does this on purpose.`;
 
-/** @param body that is valid. @returns what the request is rejected with on purpose; undefined if it is accepted. */
-function refusalOf({ fault, events, named }: Exchange, body: Buffer): Problem | undefined {
-  const say = (what: string) => `${what}: courtd conformance does this on purpose.`;
-  switch (fault) {
-    case 'busy':
-      return new Problem('storage_busy', say('The box is busy'));
-    case 'busy_told':
-      return retryLater('storage_busy', say('The box is busy'), TOLD_S.busy_told);
-    case 'rate_limited':
-      return retryLater('rate_limited', say('There are too many requests'), TOLD_S.rate_limited);
-    case 'unauthorized':
-      return new Problem('unauthorized', say('The token is rejected for a while'), {}, UNAUTHORIZED);
-    case 'too_large':
-      return bodyTooLarge(body.length >> 1);
-    case 'unnamed':
-      return new Problem('invalid_json', say('The body is not JSON, and no event can be named'));
-    case 'invalid': {
-      const sent = JSON.parse(body.toString());
-      const issues = [{ path: 'payload', message: say('is rejected') }];
-      // As the daemon names the invalid events of a batch, or the faults of a single event.
-      const invalid = events.flatMap(({ first }, index) =>
-        named.includes(first) ? [{ index, event_id: sent[index]?.event_id, issues }] : [],
-      );
-      const members = Array.isArray(sent) ? { invalid, invalid_total: invalid.length } : { details: issues };
-      return new Problem('invalid_event', say('An event is invalid'), members);
-    }
-    default:
-      return undefined;
-  }
-}
-
-const UNAUTHORIZED = {
-  'WWW-Authenticate': INVALID_TOKEN,
-  'Retry-After': `${TOLD_S.unauthorized}`,
-  Connection: 'close',
+/**
+ * What a request is rejected with on purpose; the other faults accept it. The body is a valid one. Seconds of Retry-After are more than
+ * the first wait of a camera that gets none.
+ */
+const REJECTIONS: Partial<Record<InjectedFault, (exchange: Exchange, body: Buffer) => Problem>> = {
+  busy: () => new Problem('storage_busy', onPurpose('The box is busy')),
+  busy_told: () => retryLater('storage_busy', onPurpose('The box is busy'), 3),
+  rate_limited: () => retryLater('rate_limited', onPurpose('There are too many requests'), 2),
+  unauthorized: () =>
+    new Problem('unauthorized', onPurpose('The token is rejected for a while'), {}, UNAUTHORIZED),
+  too_large: (_, body) => bodyTooLarge(body.length >> 1),
+  unnamed: () => new Problem('invalid_json', onPurpose('The body is not JSON, and no event can be named')),
+  invalid: ({ events, named }, body) => {
+    const sent = JSON.parse(body.toString());
+    const issues = [{ path: 'payload', message: onPurpose('is rejected') }];
+    // As the daemon names the invalid events of a batch, or the faults of a single event.
+    const invalid = events.flatMap(({ first }, index) =>
+      named.includes(first) ? [{ index, event_id: sent[index]?.event_id, issues }] : [],
+    );
+    const members = Array.isArray(sent) ? { invalid, invalid_total: invalid.length } : { details: issues };
+    return new Problem('invalid_event', onPurpose('An event is invalid'), members);
+  },
 };
 
+const UNAUTHORIZED = { 'WWW-Authenticate': INVALID_TOKEN, 'Retry-After': '3', Connection: 'close' };
+
 function reject(res: ServerResponse, exchange: Exchange, problem: Problem): void {
-  write(res, exchange, problemResponse(problem, `request-${exchange.number}`));
+  answer(res, exchange, problemResponse(problem, 'conformance'));
 }
 
-function write(res: ServerResponse, exchange: Exchange, response: ReturnType<typeof problemResponse>): void {
+function answer(res: ServerResponse, exchange: Exchange, response: ReturnType<typeof problemResponse>): void {
   const { status, headers, body } = response;
   const told = headers['Retry-After'];
   if (told !== undefined) exchange.toldS = Number(told);

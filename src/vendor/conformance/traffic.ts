@@ -23,40 +23,37 @@ const LATER_REQUESTS = 10;
 /** After a 401 it must come back even if it sends nothing else. By how much it may wait longer than it was told. */
 const WAIT_TOLERANCE = { factor: 1.5, ms: 2_000 } as const;
 
-/** A recording, indexed for its judges. */
-export class Traffic {
+/** A recording, as the checks read it. */
+export interface Traffic {
   readonly exchanges: readonly Exchange[];
   readonly resends: readonly Resend[];
   /** The last requests with events that their camera gave up before they were stored, or rejected for good. */
   readonly lost: readonly Exchange[];
+}
 
-  constructor({ exchanges, endedAt }: Recording) {
-    this.exchanges = exchanges;
-    const sendings = exchanges.flatMap((exchange) =>
-      exchange.events.map((event) => ({ event, exchange, outcome: outcomeOf(exchange, event) })),
+export function trafficOf({ exchanges, endedAt }: Recording): Traffic {
+  const sendings = exchanges.flatMap((exchange) =>
+    exchange.events.map((event) => ({ event, exchange, outcome: outcomeOf(exchange, event) })),
+  );
+  const isCorrected = ({ id, revision }: SentEvent) =>
+    sendings.some(
+      ({ event, outcome }) => outcome === 'stored' && event.id === id && event.revision > revision,
     );
-    const histories = [...Map.groupBy(sendings, ({ event }) => event.first).values()];
-    this.resends = histories.flatMap(resendsIn);
-    const stored = Map.groupBy(
-      sendings.filter(({ outcome }) => outcome === 'stored'),
-      ({ event }) => event.id,
+  const isLost = (history: History) => {
+    const { event, exchange } = history.at(-1)!;
+    if (history.some(({ outcome }) => outcome !== 'open') || isCorrected(event)) return false;
+    const end = endOf(exchange);
+    const dueAt = end + (exchange.toldS ?? 0) * 1000 * WAIT_TOLERANCE.factor + WAIT_TOLERANCE.ms;
+    if (exchange.status === 401 && endedAt >= dueAt) return true;
+    // A camera that sends nothing else may have been switched off.
+    const later = exchanges.filter(
+      ({ at, events }) => at > end && events.some(({ source }) => source === event.source),
     );
-    const bySource = Map.groupBy(sendings, ({ event }) => event.source);
-    const times = new Map(
-      [...bySource].map(([name, own]) => [name, new Set(own.map((one) => one.exchange.at))]),
-    );
-    const isLost = (history: History) => {
-      const { event, exchange } = history.at(-1)!;
-      const isOpen = history.every(({ outcome }) => outcome === 'open');
-      if (!isOpen || stored.get(event.id)?.some((one) => one.event.revision > event.revision)) return false;
-      const end = endOf(exchange);
-      const dueAt = end + (exchange.toldS ?? 0) * 1000 * WAIT_TOLERANCE.factor + WAIT_TOLERANCE.ms;
-      if (exchange.status === 401 && endedAt >= dueAt) return true;
-      // A camera that sends nothing else may have been switched off.
-      return [...times.get(event.source)!].filter((at) => at > end).length >= LATER_REQUESTS;
-    };
-    this.lost = histories.filter(isLost).map((history) => history.at(-1)!.exchange);
-  }
+    return later.length >= LATER_REQUESTS;
+  };
+  const histories = [...Map.groupBy(sendings, ({ event }) => event.first).values()];
+  const lost = histories.filter(isLost).map((history) => history.at(-1)!.exchange);
+  return { exchanges, resends: histories.flatMap(resendsIn), lost };
 }
 
 function resendsIn(history: History): Resend[] {

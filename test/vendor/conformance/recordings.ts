@@ -24,14 +24,14 @@ type Marks = Readonly<Record<string, string>>;
 /** @param more requests before or behind those of the text. */
 export function recording(text: string, ...more: readonly string[]): Recording {
   const lines = [text, ...more].flatMap((one) => one.split(';')).filter((line) => line.trim() !== '');
-  const exchanges = lines.map((line, i) => exchangeOf(line, i + 1)).sort((a, b) => a.at - b.at);
+  const exchanges = lines.map(exchangeOf).sort((a, b) => a.at - b.at);
   const known = new SentEvents();
   for (const exchange of exchanges)
     exchange.events = exchange.events.map((one) => ({ ...one, first: known.firstKeyOf(one.key, one.first) }));
   return { exchanges, endedAt: exchanges.at(-1)?.at ?? 0 };
 }
 
-function exchangeOf(line: string, number: number): Exchange {
+function exchangeOf(line: string): Exchange {
   const [sent = '', answer = ''] = line.split('|').map((part) => part.trim());
   const [second, ...names] = sent.split(/\s+/);
   const marks: Marks = Object.fromEntries(
@@ -50,7 +50,7 @@ function exchangeOf(line: string, number: number): Exchange {
     }),
   };
   return {
-    ...{ number, at, bodyMs, answeredAt: at + 10, digest: `body ${names.join(' ')}`, faults: [], named: [] },
+    ...{ at, bodyMs, answeredAt: at + 10, digest: `body ${names.join(' ')}`, faults: [], named: [] },
     ...(status !== 0 && { status }),
     ...own,
     events: names.map((name) => sentEvent(name, marks, bodyMs)),
