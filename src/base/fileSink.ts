@@ -35,7 +35,7 @@ export function fileSink(name: string): Sink {
     return fd;
   });
   return {
-    replaces: existing?.isFile() === true,
+    place: existing?.isFile() ? `${name}; the existing file was replaced` : name,
     write: async (data) => {
       const bytes = typeof data === 'string' ? Buffer.from(data) : data;
       for (let at = 0; at < bytes.length; ) at += operatorErrors(name, () => fs.writeSync(fd, bytes, at));

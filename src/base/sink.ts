@@ -5,8 +5,8 @@ export interface Sink {
   write(data: string | Uint8Array): Promise<void>;
   /** Completes the output; call it after the last write. */
   commit(): void;
-  /** Whether it replaces an existing file. */
-  readonly replaces?: boolean;
+  /** The file, and whether it replaces another one, for a message; absent: standard output. */
+  readonly place?: string;
 }
 
 /** Runs `work`. @throws {OperatorError} for every failure: why `file` cannot be written. */

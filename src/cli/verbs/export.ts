@@ -1,10 +1,12 @@
+import { setFlagsFromString } from 'node:v8';
 import { type Command, Option } from 'commander';
 import { fileSink } from '../../base/fileSink.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { DICTIONARY, dictionaryEntries } from '../../session/export/columns.ts';
+import { DICTIONARY } from '../../session/export/columns.ts';
 import { BINARY_FORMATS, FORMATS } from '../../session/export/eventWriter.ts';
 import { exportMany } from '../../session/export/exportMany.ts';
-import { type ExportOptions, withExportedDatabase, writeSession } from '../../session/export/writeSession.ts';
+import { type ExportOptions, writeSession } from '../../session/export/writeSession.ts';
+import { withDatabase } from '../../store/db/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { sessionId } from '../../store/read/sessions.ts';
 import { ofType, output } from '../options/optionParsers.ts';
@@ -49,6 +51,8 @@ export function define(command: Command): void {
       const misuse = misuseOf(session, options);
       if (misuse !== undefined) command.error(`error: ${misuse}`, { exitCode: 2 });
       if (options.describe === true) return describe(options);
+      // Keeps memory constant: by default the heap may grow far before V8 collects garbage.
+      setFlagsFromString('--heap-growing-percent=50');
       if (session !== undefined) return exportSession(session, options);
       const { since = options.day!.since, until = options.day?.until, output = '' } = options;
       return exportMany({ ...options, since, until, output }, progress);
@@ -59,7 +63,6 @@ export function define(command: Command): void {
 function misuseOf(session: string | undefined, options: CommandOptions): string | undefined {
   const { since, until, day, current, type, court, from, to, output, describe, json } = options;
   const isMany = (since ?? day) !== undefined;
-  const parts = [current, type, court, from, to];
   if (describe === true)
     return (session ?? output) === undefined ? undefined : '--describe takes no session and no -o.';
   if (json === true) return '--json needs --describe. For events as JSON use --format ndjson.';
@@ -67,7 +70,7 @@ function misuseOf(session: string | undefined, options: CommandOptions): string 
     return 'name one session, or choose sessions with --since or --day.';
   if (until !== undefined && since === undefined) return '--until needs --since.';
   if (isMany && output === undefined) return 'name the directory of the files with -o DIR/.';
-  if (isMany && parts.some((part) => part !== undefined))
+  if (isMany && [current, type, court, from, to].some((part) => part !== undefined))
     return '--since and --day export whole sessions. Leave out --current, --type, --court, --from and --to.';
   const isEmpty = (begin?: bigint, end?: bigint) => begin !== undefined && end !== undefined && begin > end;
   if (isEmpty(from, to)) return '--to must not be earlier than --from.';
@@ -82,10 +85,10 @@ async function exportSession(name: string, { output, ...options }: CommandOption
       `A terminal cannot show ${format}. Name a file with -o, such as -o match.${format}.`,
     );
   const damage = new Damage();
-  const open = output === undefined ? stdoutSink : () => fileSink(output);
-  const events = await withExportedDatabase(options, (db) => {
+  const events = await withDatabase(options, (db) => {
     const one = { session: sessionId(db, name), name };
-    return writeSession(db, one, options, damage, { file: output, open }, progress);
+    const sink = output === undefined ? stdoutSink() : fileSink(output);
+    return writeSession(db, one, options, damage, sink, progress);
   });
   damage.assertNone();
   // A court is easily misspelt, and a time given in the wrong time zone.
@@ -95,7 +98,7 @@ async function exportSession(name: string, { output, ...options }: CommandOption
 
 /** `courtd export --describe`: the data dictionary. Needs no database. */
 function describe({ json }: JsonOption): void {
-  if (json === true) return printJson(dictionaryEntries());
+  if (json === true) return printJson(DICTIONARY);
   printTable(
     ['column', 'unit', 'from', 'meaning'],
     DICTIONARY.map(({ name, unit, from, meaning }) => [name, unit ?? '', from, meaning]),

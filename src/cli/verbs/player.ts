@@ -85,7 +85,7 @@ async function exportPlayer(
       progress.show(() => `${written} of ${found.count} events written`);
     }
     sink.commit();
-    say(writtenSentence(counted(written, 'event'), { seq: lastSeq, ms }, sink, output));
+    say(writtenSentence(counted(written, 'event'), { seq: lastSeq, ms }, sink));
   });
   damage.assertNone();
 }

@@ -6,7 +6,7 @@ import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { sessionId } from '../../store/read/sessions.ts';
 import { output } from '../options/optionParsers.ts';
-import { progress, say, stdoutSink } from '../terminal/output.ts';
+import { say, stdoutSink } from '../terminal/output.ts';
 
 export function define(command: Command): void {
   const lines = new Option('--court-lines <court>', 'the lines that the maps show');
@@ -29,12 +29,9 @@ async function report(name: string, { output, courtLines, ...options }: ReportOp
     const id = sessionId(db, name);
     const sink = output === undefined ? stdoutSink() : fileSink(output);
     const damage = new Damage();
-    const onRead = (events: number) => progress.show(() => `${events} events read`);
-    const page = reportOf(db, id, courtLines, damage, onRead);
-    await sink.write(page);
+    await sink.write(reportOf(db, id, courtLines, damage));
     sink.commit();
-    const note = sink.replaces ? '; the existing file was replaced' : '';
-    if (output !== undefined) say(`Report written to ${output}${note}.`);
+    if (sink.place !== undefined) say(`Report written to ${sink.place}.`);
     damage.assertNone();
   });
 }

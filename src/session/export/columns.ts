@@ -1,7 +1,6 @@
 import {
   type Field,
   MEMBERS,
-  type Member,
   PAYLOAD,
   PAYLOAD_FIELDS,
   PLAYER_TYPES,
@@ -9,8 +8,10 @@ import {
 } from '../../protocol/eventTypes.ts';
 
 /** A column of an export: an entry of the data dictionary. */
-interface Column<Name extends string = ColumnName> extends Member {
+interface Column<Name extends string = ColumnName> {
   readonly name: Name;
+  readonly unit: string | null;
+  readonly meaning: string;
   /** The origin of its value: a field of the event, a field of its payload, or courtd itself. */
   readonly from: 'event' | 'payload' | 'courtd';
 }
@@ -18,7 +19,8 @@ interface Column<Name extends string = ColumnName> extends Member {
 export type ColumnName = Field | 'current' | 'received_at' | 'extra' | 'erased' | 'eot_text';
 
 function sent(name: Field): Column {
-  return { name, ...MEMBERS[name], from: name in PAYLOAD ? 'payload' : 'event' };
+  const { unit = null, meaning } = MEMBERS[name];
+  return { name, unit, meaning, from: name in PAYLOAD ? 'payload' : 'event' };
 }
 
 function added<Name extends string>(
@@ -26,16 +28,10 @@ function added<Name extends string>(
   meaning: string,
   from: Column['from'] = 'courtd',
 ): Column<Name> {
-  return { name, meaning, from };
+  return { name, unit: null, meaning, from };
 }
 
-/** The known fields of the first version, whose columns stand before `payload`. */
-export const FIRST_FIELDS = 7;
-
-/**
- * The columns of the CSV, in order, with their meaning. Scripts read them by name and by position, so none ever moves:
- * a field that a later version of the protocol brings has its column behind all others. The vendor's guide has the same table.
- */
+/** The columns of the CSV, in order. Scripts read them by position, so none ever moves. The vendor's guide has the same table. */
 export const COLUMNS: readonly Column[] = [
   sent('session_id'),
   sent('event_id'),
@@ -49,11 +45,10 @@ export const COLUMNS: readonly Column[] = [
   sent('source'),
   sent('schema_version'),
   added('received_at', 'when courtd received the event, by the clock of the box, in UTC'),
-  ...PAYLOAD_FIELDS.slice(0, FIRST_FIELDS).map(sent),
+  ...PAYLOAD_FIELDS.map(sent),
   sent('payload'),
   added('extra', 'the fields that the protocol does not name, as a JSON object, if there are any', 'event'),
   added('erased', 'whether an erasure took a player out of the event: true or false'),
-  ...PAYLOAD_FIELDS.slice(FIRST_FIELDS).map(sent),
 ];
 
 /** The columns of the sheet Players of a workbook, besides `player_id`. */
@@ -70,8 +65,3 @@ export const DICTIONARY: readonly Column[] = [
   ...COLUMNS,
   added('eot_text', 'the eot as it was sent, with its offset and all digits; in Parquet only', 'event'),
 ];
-
-/** The dictionary for programs: `export --describe --json`, and the metadata of a Parquet file. */
-export function dictionaryEntries() {
-  return DICTIONARY.map(({ name, unit, meaning, from }) => ({ name, unit: unit ?? null, meaning, from }));
-}

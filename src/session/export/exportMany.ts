@@ -7,10 +7,11 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { operatorErrors } from '../../base/sink.ts';
 import { counted, isoTime, NS_PER_MS } from '../../base/units.ts';
 import { failureKind } from '../../store/db/sqliteErrors.ts';
+import { withDatabase } from '../../store/db/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { readSession } from '../../store/read/sessionReader.ts';
 import { findSession, listSessions } from '../../store/read/sessions.ts';
-import { type ExportOptions, type ExportTeller, withExportedDatabase, writeSession } from './writeSession.ts';
+import { type ExportOptions, type ExportTeller, writeSession } from './writeSession.ts';
 
 /** An event that is being received may be stored a little later: the next export begins so much before this one. */
 const OVERLAP_MS = 60_000;
@@ -20,7 +21,7 @@ interface ManyOptions extends ExportOptions {
   readonly since: bigint;
   /** The same, exclusive. */
   readonly until: bigint | undefined;
-  /** A directory; one whose name ends in / is created if there is none. */
+  /** A directory, which is created if there is none. */
   readonly output: string;
 }
 
@@ -31,7 +32,6 @@ interface ManyOptions extends ExportOptions {
  */
 export async function exportMany(options: ManyOptions, teller: ExportTeller): Promise<void> {
   const { output, format } = options;
-  assertDirectory(output);
   const damage = new Damage();
   const begunMs = Date.now();
   let [sessions, events] = [0, 0];
@@ -41,16 +41,12 @@ export async function exportMany(options: ManyOptions, teller: ExportTeller): Pr
     const day = session === undefined ? undefined : dayOf(db, session, options);
     if (session === undefined || day === undefined) return;
     const folder = path.join(output, `day=${day}`);
-    const file = path.join(folder, `${fileNameOf(name)}.${format}`);
-    const open = () => {
-      for (const place of [output, folder])
-        operatorErrors(place, () => fs.existsSync(place) || fs.mkdirSync(place));
-      return fileSink(file);
-    };
-    events += await writeSession(db, { session, name }, options, damage, { file, open }, teller);
+    operatorErrors(folder, () => fs.mkdirSync(folder, { recursive: true }));
+    const sink = fileSink(path.join(folder, `${fileNameOf(name)}.${format}`));
+    events += await writeSession(db, { session, name }, options, damage, sink, teller);
     sessions++;
   };
-  const names = await withExportedDatabase(options, (db) =>
+  const names = await withDatabase(options, (db) =>
     [...listSessions(db)].flatMap((lines) => lines.map(({ session_id }) => session_id)),
   );
   for (const name of names) {
@@ -59,7 +55,8 @@ export async function exportMany(options: ManyOptions, teller: ExportTeller): Pr
       continue;
     }
     try {
-      await withExportedDatabase(options, (db) => exportOne(db, name));
+      // Each is read on a connection of its own.
+      await withDatabase(options, (db) => exportOne(db, name));
     } catch (error) {
       const isRead =
         error instanceof OperatorError && ['damaged', 'fatal'].includes(failureKind(error.cause));
@@ -94,21 +91,8 @@ function dayOf(db: Database, session: number, { since, until }: ManyOptions): st
   return isChosen ? isoTime(first.receivedMs).slice(0, 10) : undefined;
 }
 
-/** @throws {OperatorError} if there is no directory, and none may be created: only one that ends in / may. */
-function assertDirectory(place: string): void {
-  const stat = operatorErrors(place, () => fs.statSync(place, { throwIfNoEntry: false }));
-  if (stat?.isDirectory() || (stat === undefined && place.endsWith('/'))) return;
-  throw new OperatorError(
-    stat === undefined
-      ? `There is no directory ${place}. End its name in / and -o creates it.`
-      : `${place} is not a directory. Name one with -o DIR/.`,
-  );
-}
-
-/** The longest file name without its extension, in bytes: file systems allow 255, some that encrypt allow 143. */
-const NAME_BYTES = 100;
-/** Hex digits of SHA-256 that make a shortened name unique. */
-const HASH_DIGITS = 16;
+/** The longest file name without its extension, in bytes (file systems allow 255, some that encrypt 143), and how many are a hash. */
+const [NAME_BYTES, HASH_DIGITS] = [100, 16];
 
 /**
  * @returns a file name that depends on the session_id alone and is another one for each, on every file system: lower-case letters of

@@ -3,7 +3,7 @@ import { isoTime } from '../../base/units.ts';
 import { eventToJson } from '../../protocol/courtEvent.ts';
 import { payloadCells } from '../../protocol/payload.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
-import { COLUMNS, FIRST_FIELDS } from './columns.ts';
+import { COLUMNS } from './columns.ts';
 import type { EventWriter, Format } from './eventWriter.ts';
 
 /** Begins the output: the writer may have written a header already. */
@@ -29,8 +29,6 @@ function jsonLine(event: ReadEvent): string {
  * libraries took twice as long as the rest of an export.
  */
 function csvRecord(event: ReadEvent): string {
-  const known = payloadCells(event.payload).map((cell) => (cell === undefined ? '' : quoted(cell)));
-  const later = known.splice(FIRST_FIELDS);
   // join() instead of +: V8 keeps a concatenation as a tree, and collecting those took as long as the rest of an export.
   const cells = [
     quoted(event.sessionId),
@@ -45,11 +43,10 @@ function csvRecord(event: ReadEvent): string {
     quoted(event.source),
     event.schemaVersion,
     isoTime(event.receivedMs),
-    ...known,
+    ...payloadCells(event.payload).map((cell) => (cell === undefined ? '' : quoted(cell))),
     quoted(event.payload),
     event.extra === null ? '' : quoted(event.extra),
     event.erased === true,
-    ...later,
   ];
   return `${cells.join(',')}\r\n`;
 }

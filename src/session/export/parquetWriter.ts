@@ -7,7 +7,7 @@ import { eotToNs } from '../../protocol/eot.ts';
 import { PAYLOAD, PAYLOAD_FIELDS, type PayloadField } from '../../protocol/eventTypes.ts';
 import { type PayloadColumns, payloadColumns } from '../../protocol/payload.ts';
 import type { AsOf, ReadEvent } from '../../store/read/sessionReader.ts';
-import { type ColumnName, DICTIONARY, dictionaryEntries } from './columns.ts';
+import { type ColumnName, DICTIONARY } from './columns.ts';
 import type { EventWriter } from './eventWriter.ts';
 
 /**
@@ -69,7 +69,7 @@ export class ParquetWriter implements EventWriter {
   readonly #sink: Sink;
   readonly #bytes = new ByteWriter();
   /** Written at the end. */
-  readonly #metadata = [{ key: 'courtd.columns', value: JSON.stringify(dictionaryEntries()) }];
+  readonly #metadata = [{ key: 'courtd.columns', value: JSON.stringify(DICTIONARY) }];
   readonly #groups: RowGroups;
   #columns: Value[][] = NAMES.map(() => []);
   #events = 0;

@@ -12,23 +12,14 @@ import { pageOf } from './page.ts';
  * Reads a session once, or twice if its events are more than a day apart.
  * @param id of a session with events.
  * @param damage takes the damaged events, which are left out.
- * @param onRead called with how many events have been read.
  * @returns the page.
  */
-export function reportOf(
-  db: Database,
-  id: number,
-  lines: CourtName,
-  damage: Damage,
-  onRead: (events: number) => void = () => {},
-): string {
+export function reportOf(db: Database, id: number, lines: CourtName, damage: Damage): string {
   const line = sessionLine(db, id);
   const { range, all } = rangeOf(db, id, line.first_eot, line.last_eot);
   const tally = new SessionTally(lines);
-  for (const { events } of readSession(db, id, { ...range, damage })) {
+  for (const { events } of readSession(db, id, { ...range, damage }))
     for (const event of events) tally.add(event);
-    onRead(tally.events);
-  }
   tally.end();
   return pageOf({ line, tally, oddTimes: Math.max(0, (all ?? tally.events) - tally.events) });
 }
