@@ -5,7 +5,7 @@ import type { DataDirectory } from '../base/dataDirectory.ts';
 import { DAY_MS, isoTime } from '../base/units.ts';
 import { freeBytes } from '../store/db/diskReserve.ts';
 import { newDatabaseAgeMs } from '../store/db/newDatabase.ts';
-import { previousDatabases } from '../store/db/previousDatabases.ts';
+import { previousBytes } from '../store/db/previousDatabases.ts';
 import { failureKind } from '../store/db/sqliteErrors.ts';
 import { lastBackupMs } from '../store/keep/lastBackup.ts';
 import { freeBytesIn } from '../store/keep/pruneEvents.ts';
@@ -74,7 +74,7 @@ export function readStoreFacts(data: DataDirectory, db: Database | undefined): S
     erasureMs,
     failedBackup: failedBackup(data),
     oldestMs,
-    room: { mount: mountOf(data.path), oldestDays, bytes, previousBytes: previousDatabases(data).bytes },
+    room: { mount: mountOf(data.path), oldestDays, bytes, previousBytes: previousBytes(data) },
   };
 }
 

@@ -4,7 +4,7 @@ import { APPLICATION_ID } from './schema.ts';
 const HEADER_BYTES = 100;
 
 /** What the header of a database file says (SQLite file format, section 1.3). */
-export interface FileHeader {
+interface FileHeader {
   /** The file has no contents: the power failed just after it was created. */
   readonly isEmpty: boolean;
   readonly isOurs: boolean;

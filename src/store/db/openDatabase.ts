@@ -7,7 +7,7 @@ import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { isServed } from './directoryLock.ts';
 import { withReserve } from './diskReserve.ts';
 import { enterDirectory } from './enterDirectory.ts';
-import { type FileHeader, readHeader } from './fileHeader.ts';
+import { readHeader } from './fileHeader.ts';
 import { lacksDatabase } from './newDatabase.ts';
 import { explain, lostDatabase, noDatabase, unsound } from './openErrors.ts';
 import { preMigrationCopyOf } from './previousDatabases.ts';
@@ -91,14 +91,15 @@ function look(directory: DataDirectory, check: boolean): void {
  */
 function refuseForeign(directory: DataDirectory): void {
   const file = directory.file('database');
-  const header = headerIn(directory);
-  if (header.isEmpty) return;
-  if (!header.isOurs) {
+  if (!fs.existsSync(file)) throw noDatabase(directory);
+  const { isEmpty, isOurs, version } = readHeader(file);
+  if (isEmpty) return;
+  if (!isOurs) {
     throw new OperatorError(
       `${file} is not a courtd database: nothing was changed. Name another directory with --data.`,
     );
   }
-  refuseNewer(header.version, file);
+  refuseNewer(version, file);
 }
 
 /**
@@ -116,15 +117,6 @@ function refuseDamaged(file: string): void {
     if (fault !== undefined) throw unsound(DataDirectory.of(file), fault);
   } finally {
     db.close();
-  }
-}
-
-/** @throws {OperatorError} if there is no database. The system's error if it cannot be read. */
-function headerIn(directory: DataDirectory): FileHeader {
-  try {
-    return readHeader(directory.file('database'));
-  } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? noDatabase(directory) : error;
   }
 }
 

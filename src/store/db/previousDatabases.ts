@@ -3,14 +3,7 @@ import path from 'node:path';
 import { timeOfName } from '../../base/atomicFile.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 
-/** Earlier databases in the data directory, which the daemon never reads again. */
-interface PreviousDatabases {
-  readonly names: readonly string[];
-  /** Including their WALs and journals. */
-  readonly bytes: number;
-}
-
-/** A file of an earlier database: it itself, its WAL or its journal. */
+/** A file of an earlier database, which the daemon never reads again: it itself, its WAL or its journal. */
 export interface PreviousFile {
   readonly name: string;
   /** Of the database that it belongs to. */
@@ -20,17 +13,7 @@ export interface PreviousFile {
   readonly ms: number;
 }
 
-/**
- * @returns the databases that restores have replaced (restoreDatabase.ts), and the copies that upgrades have made
- * (upgradeDatabase.ts).
- */
-export function previousDatabases(directory: DataDirectory): PreviousDatabases {
-  const files = previousFiles(directory);
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  return { names: files.filter(({ name, database }) => name === database).map(({ name }) => name), bytes };
-}
-
-/** @returns all of their files. */
+/** @returns the files of what restores have replaced (restoreDatabase.ts), and of the copies that upgrades have made (upgradeDatabase.ts). */
 export function previousFiles(directory: DataDirectory): PreviousFile[] {
   const prefix = `${path.basename(directory.file('database'))}.`;
   const names = fs
@@ -48,6 +31,11 @@ export function previousFiles(directory: DataDirectory): PreviousFile[] {
       timeOfName(/\.replaced-(\w+)$/.exec(name)?.[1] ?? '') ?? Math.max(...parts.map((part) => part.ms));
     return parts.map((part) => ({ ...part, database: name, ms }));
   });
+}
+
+/** @returns their bytes in all. */
+export function previousBytes(directory: DataDirectory): number {
+  return previousFiles(directory).reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /** @returns the name of the copy that an upgrade makes of a database of this layout. */

@@ -82,9 +82,3 @@ async function copyFile(file: string, target: string): Promise<void> {
 export function hasContent(file: string): boolean {
   return (fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
-
-/** Whether two names lead to one file. */
-export function isSameFile(one: string, other: string): boolean {
-  const [a, b] = [one, other].map((name) => fs.statSync(name, { throwIfNoEntry: false }));
-  return a !== undefined && a.dev === b?.dev && a.ino === b.ino;
-}

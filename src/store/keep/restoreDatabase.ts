@@ -28,7 +28,7 @@ import { rewriteWal } from '../db/rewriteWal.ts';
 import { migrate } from '../db/schema.ts';
 import { overwriteDeleted } from '../db/secureDelete.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
-import { backupFile, COMPANIONS, hasContent, isSameFile, type RestoreSource } from './backupFile.ts';
+import { backupFile, COMPANIONS, hasContent, type RestoreSource } from './backupFile.ts';
 import { applyLedger } from './erase.ts';
 import { keep, keptOf, NOBODY } from './keptLedger.ts';
 import { type Salvaged, salvage } from './salvage.ts';
@@ -74,15 +74,12 @@ export async function restoreDatabase(
   from: string | RestoreSource,
   options: RestoreOptions = { salvages: false, salvaging: () => {}, replacing: () => {} },
 ): Promise<Restored> {
-  const target = directory.file('database');
   const source = typeof from === 'string' ? backupFile(from) : from;
-  const { name } = source;
   try {
-    if (isSameFile(name, target)) throw new OperatorError(`${name} is the database itself: name a backup.`);
     enterDirectory(directory);
     return await makeAside(directory, async (partial) => {
       await source.copyTo(partial);
-      const contents = verified(name, partial);
+      const contents = verified(source.name, partial);
       const made = await complete(directory, partial, contents, options);
       // A signal that has arrived meanwhile is handled now; after this, not before the end.
       await setImmediate();

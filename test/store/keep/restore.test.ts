@@ -163,22 +163,3 @@ t.test('a disk that fills up while a backup is checked does not make it a damage
   });
   await t.rejects(restoring, { message: /^The disk of \S+ is full: / });
 });
-
-t.test('a second name of the database is the database itself', async (t) => {
-  const { folder, db } = scratch(t);
-  db.close();
-  const [own, other] = [path.join(folder, 'courtd.db'), path.join(folder, 'backup.db')];
-  fs.linkSync(own, other);
-  await t.rejects(restoreDatabase(new DataDirectory(folder), other), {
-    message: `${other} is the database itself`,
-  });
-  fs.rmSync(other);
-  fs.copyFileSync(own, other);
-  const descriptors = () => fs.readdirSync('/proc/self/fd').length;
-  const before = descriptors();
-  t.match(await restoreDatabase(new DataDirectory(folder), other), {
-    events: 0,
-    previousDatabase: /\.replaced-/,
-  });
-  t.equal(descriptors(), before, 'nothing stays open');
-});
