@@ -6,10 +6,10 @@ import type { Row } from './copyTables.ts';
 const LOOK = 'checksum * 2 + ifnull(erased, 0)';
 
 /** Events of a copy by their seq, in order, each with what differs of two. */
-export type Looks = ReadonlyMap<number, bigint>;
+type Looks = ReadonlyMap<number, bigint>;
 
 /** What a copy lacks, or has too much, of a part of the log. */
-export interface Differing {
+interface Differing {
   readonly put: readonly Row[];
   /** Seqs. */
   readonly gone: readonly number[];

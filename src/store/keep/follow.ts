@@ -17,8 +17,8 @@ import { failureKind } from '../db/sqliteErrors.ts';
 import { layoutFault } from '../db/startFault.ts';
 import { withDatabase } from '../db/withDatabase.ts';
 import { lookOf } from '../read/arrivalLog.ts';
-import { type Differing, differingEvents, type Looks, looksOf, writeEvents } from './copyEvents.ts';
-import { readTables, type Tables, writeTables } from './copyTables.ts';
+import { differingEvents, looksOf, writeEvents } from './copyEvents.ts';
+import { readTables, writeTables } from './copyTables.ts';
 
 /** It becomes a file name, and may come from somebody else's database. */
 const EPOCH = /^[0-9a-f]{24}$/;
@@ -45,29 +45,6 @@ interface Comparison {
 }
 
 const NEVER: Comparison = { changes: '', beganAt: Number.NEGATIVE_INFINITY, reached: undefined };
-
-/** What a copy has. */
-interface Have {
-  readonly epochs: readonly Pick<Epoch, 'name' | 'shippedSeq'>[];
-  /** Of its last event: seq, and time of receipt. */
-  readonly last: readonly [number, number] | undefined;
-  /** The next events to be compared; undefined: none are. */
-  readonly looks: Looks | undefined;
-}
-
-/** What the box has for it. */
-interface Part {
-  readonly epochs: readonly string[];
-  readonly lastGiven: number;
-  /** When the box received the event that is the last one of the copy; undefined if it has been deleted. */
-  readonly lastMs: number | undefined;
-  readonly changes: string;
-  readonly tables: Tables;
-  /** Of the events that are compared. */
-  readonly compared: Differing | undefined;
-  /** Of the events behind the last one of the copy. */
-  readonly behind: Differing;
-}
 
 /**
  * Keeps an ordinary database of courtd's in another place as the box's is: the events behind its last one, and what was deleted or
@@ -117,8 +94,8 @@ export class CopyFollower {
   async #step(): Promise<boolean> {
     const copy = this.#open();
     try {
-      const have = this.#look(copy);
-      const read = (db: Database.Database) => db.transaction(() => this.#read(db, have))();
+      const have = haveOf(copy, this.#comparison);
+      const read = (db: Database.Database) => db.transaction(() => partFor(have, db, this.#comparison))();
       const part = await withDatabase({ data: this.#box }, read);
       if (isEarlier(this.#file, have, part)) {
         copy.close();
@@ -174,36 +151,6 @@ export class CopyFollower {
     return new ForeignCopy(`${this.#file} ${fault}. Move it away, or name another directory.`);
   }
 
-  #look(copy: Database.Database): Have {
-    // Anybody may have made the file, with anything in it.
-    const epochs = `SELECT substr(name, 1, 100) AS name, shipped_seq AS shippedSeq FROM epoch ORDER BY id DESC LIMIT 99`;
-    const last = 'SELECT seq, received_ms FROM event ORDER BY seq DESC LIMIT 1';
-    const { reached } = this.#comparison;
-    return {
-      epochs: copy.prepare<[], Have['epochs'][number]>(epochs).all(),
-      last: copy.prepare<[], [number, number]>(last).raw().get(),
-      looks: reached === undefined ? undefined : looksOf(copy, reached, COPY_STEP.events),
-    };
-  }
-
-  #read(db: Database.Database, { last, looks }: Have): Part {
-    const number = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
-    const { changes: known, reached } = this.#comparison;
-    const lastGiven = number(`SELECT ${LAST_GIVEN_SEQ}`);
-    const deleted = lastGiven - number('SELECT sum(events) FROM session_total');
-    const changes = `${deleted} ${number('SELECT sum(finished_ms) FROM erasure')}`;
-    const after = last?.[0] ?? 0;
-    return {
-      epochs: readEpochs(db).map(({ name }) => name),
-      lastGiven,
-      lastMs: db.prepare<[number], number>('SELECT received_ms FROM event WHERE seq = ?').pluck().get(after),
-      changes,
-      tables: readTables(db, reached === undefined && changes === known),
-      compared: looks && differingEvents(db, reached!, [...looks.keys()].at(-1) ?? reached!, looks),
-      behind: differingEvents(db, after),
-    };
-  }
-
   #setAside(epoch: string): void {
     const aside = this.#place.at(`courtd-${epoch}.db`);
     if (fs.existsSync(aside))
@@ -229,6 +176,46 @@ export class CopyFollower {
     return false;
   }
 }
+
+/** @returns what a copy has. */
+function haveOf(copy: Database.Database, { reached }: Comparison) {
+  // Anybody may have made the file, with anything in it.
+  const epochs = copy.prepare<[], Pick<Epoch, 'name' | 'shippedSeq'>>(
+    'SELECT substr(name, 1, 100) AS name, shipped_seq AS shippedSeq FROM epoch ORDER BY id DESC LIMIT 99',
+  );
+  const last = copy.prepare<[], [seq: number, receivedMs: number]>(
+    'SELECT seq, received_ms FROM event ORDER BY seq DESC LIMIT 1',
+  );
+  return {
+    epochs: epochs.all(),
+    last: last.raw().get(),
+    /** The next events to be compared; undefined: none are. */
+    looks: reached === undefined ? undefined : looksOf(copy, reached, COPY_STEP.events),
+  };
+}
+
+type Have = ReturnType<typeof haveOf>;
+
+/** @returns what the box has for a copy. */
+function partFor({ last, looks }: Have, db: Database.Database, { changes: known, reached }: Comparison) {
+  const number = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
+  const lastGiven = number(`SELECT ${LAST_GIVEN_SEQ}`);
+  const deleted = lastGiven - number('SELECT sum(events) FROM session_total');
+  const changes = `${deleted} ${number('SELECT sum(finished_ms) FROM erasure')}`;
+  const after = last?.[0] ?? 0;
+  return {
+    epochs: readEpochs(db).map(({ name }) => name),
+    lastGiven,
+    /** When the box received the event that is the last one of the copy; undefined if it has been deleted. */
+    lastMs: db.prepare<[number], number>('SELECT received_ms FROM event WHERE seq = ?').pluck().get(after),
+    changes,
+    tables: readTables(db, reached === undefined && changes === known),
+    compared: looks && differingEvents(db, reached!, [...looks.keys()].at(-1) ?? reached!, looks),
+    behind: differingEvents(db, after),
+  };
+}
+
+type Part = ReturnType<typeof partFor>;
 
 /** @returns whether a copy is of an earlier epoch of this box. @throws {ForeignCopy} if it is of another box. */
 function isEarlier(file: string, { epochs, last }: Have, part: Part): boolean {

@@ -19,7 +19,7 @@ import { cleanUpOnExit } from '../../base/signals.ts';
 import { completeKeys } from '../db/completeKeys.ts';
 import { lockDirectory } from '../db/directoryLock.ts';
 import { enterDirectory } from '../db/enterDirectory.ts';
-import { beginEpoch, type Epoch, readEpochs } from '../db/epochs.ts';
+import { beginEpoch, readEpochs } from '../db/epochs.ts';
 import { readHeader } from '../db/fileHeader.ts';
 import { forgetNewDatabase } from '../db/newDatabase.ts';
 import { explain } from '../db/openErrors.ts';
@@ -41,8 +41,6 @@ const RETRY_MS = 50;
 export interface Restored extends Contents {
   /** The path of the replaced database; null if there was none. */
   readonly previousDatabase: string | null;
-  /** Its own is the last. */
-  readonly epochs: readonly Epoch[];
   /** Null if it was not asked for, or there is nothing to salvage from. */
   readonly salvaged: Salvaged | null;
   /** Events from which players were taken out again, who have been erased since that backup. */
@@ -136,7 +134,7 @@ async function complete(
   partial: string,
   { lastSeq, damage }: Contents,
   { salvages, salvaging }: RestoreOptions,
-): Promise<Pick<Restored, 'epochs' | 'salvaged' | 'erasedAgain' | 'isLedgerLost'>> {
+): Promise<Pick<Restored, 'salvaged' | 'erasedAgain' | 'isLedgerLost'>> {
   const target = directory.file('database');
   const kept = hasContent(target) ? keptOf(target) : NOBODY;
   const db = openExclusively(partial);
@@ -152,7 +150,6 @@ async function complete(
     const copy = { lastSeq: damage === undefined ? lastSeq : 0, epochs: readEpochs(db) };
     const files = [...replacedBefore(directory), ...(hasContent(target) ? [target] : [])];
     return {
-      epochs: copy.epochs,
       salvaged: salvages && files.length > 0 ? await salvage(db, copy, files, salvaging) : null,
       erasedAgain: await applyLedger(db),
       isLedgerLost: !kept?.epochs.some(({ name }) => copy.epochs.some((one) => one.name === name)),
