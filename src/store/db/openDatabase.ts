@@ -91,8 +91,7 @@ function look(directory: DataDirectory, check: boolean): void {
  */
 function refuseForeign(directory: DataDirectory): void {
   const file = directory.file('database');
-  if (!fs.existsSync(file)) throw noDatabase(directory);
-  const { isEmpty, isOurs, version } = readHeader(file);
+  const { isEmpty, isOurs, version } = headerIn(directory);
   if (isEmpty) return;
   if (!isOurs) {
     throw new OperatorError(
@@ -117,6 +116,15 @@ function refuseDamaged(file: string): void {
     if (fault !== undefined) throw unsound(DataDirectory.of(file), fault);
   } finally {
     db.close();
+  }
+}
+
+/** @throws {OperatorError} if there is no database. The system's error if it cannot be read. */
+function headerIn(directory: DataDirectory): ReturnType<typeof readHeader> {
+  try {
+    return readHeader(directory.file('database'));
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? noDatabase(directory) : error;
   }
 }
 
