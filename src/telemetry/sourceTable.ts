@@ -93,19 +93,19 @@ export class SourceTable {
   }
 
   /**
-   * Requests that were refused before their events were read count for the source of their client, if it has only one.
+   * Requests that do not name a court, or nothing, count for the source of that name or of their client, if there is only one.
    * @param refusals of the last day.
    * @returns every source, by court and name.
    */
   report(now: number, nowMs: number, refusals: readonly RefusalReport[]): SourceReport[] {
     const sorted = this.#all().sort((a, b) => byName(a.courtId, b.courtId) || byName(a.name, b.name));
     const ofClient = Map.groupBy(sorted, ({ client }) => client?.address);
+    const ofName = Map.groupBy(sorted, ({ name }) => name);
     const refused = new Map<Source, number>();
     for (const { client, source, court_id, requests } of refusals) {
-      const [only, other] = ofClient.get(client) ?? [];
-      const nameless = other === undefined ? only : undefined;
-      const found = source === null ? nameless : this.#courts.get(court_id ?? '')?.get(source);
-      if (found !== undefined) refused.set(found, (refused.get(found) ?? 0) + requests);
+      const named = (source === null ? ofClient.get(client) : ofName.get(source)) ?? [];
+      const [only, other] = named.filter(({ courtId }) => court_id === null || courtId === court_id);
+      if (only !== undefined && other === undefined) refused.set(only, (refused.get(only) ?? 0) + requests);
     }
     return sorted.map((source) => source.report(now, nowMs - now, this.#days, refused.get(source) ?? 0));
   }

@@ -154,17 +154,15 @@ t.test('one request may be of several cameras: each is counted for itself', (t) 
   table.stored('c', mixed, WALL, 5 * S);
   table.repeated({ all: [mixed[2]!, mixed[3]!], inConflict: [{ event: mixed[3]!, isShared: true }] }, 5 * S);
   t.match(table.report(6 * S, WALL, []), [
-    {
-      source: 'a',
-      court_id: 'court-1',
-      events_last_minute: 2,
-      duplicates: 1,
-      conflicts: 1,
-    },
+    { source: 'a', court_id: 'court-1', events_last_minute: 2, duplicates: 1, conflicts: 1 },
     { source: 'b', court_id: 'court-1', events_last_minute: 0, duplicates: 1, conflicts: 0 },
     { source: 'a', court_id: 'court-2', events_last_minute: 1, duplicates: 0 },
   ]);
   t.match(table.report(66 * S, WALL, [])[0], { events_last_minute: 0, events_last_day: 2 });
+  const refusal = { code: 'invalid_event', client: 'c', court_id: null, ago_s: 1, is_over: false } as const;
+  const refusals = ['a', 'b'].map((source, i) => ({ ...refusal, source, requests: i + 1 }));
+  const refused = table.report(66 * S, WALL, refusals).map((one) => one.refused_last_day);
+  t.strictSame(refused, [0, 2, 0], 'without a court only if no other court has that name');
   t.end();
 });
 

@@ -34,11 +34,16 @@ function secondsOf(text: string, advice: string): number {
 
 const UNIT_BYTES: Readonly<Record<string, number>> = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 
-/** @returns bytes. Takes an integer, alone or with KiB, MiB or GiB. */
-export function parseSize(text: string): number {
-  const match = /^(\d{1,15})(|KiB|MiB|GiB)$/.exec(text);
-  if (match !== null) return Number(match[1]) * UNIT_BYTES[match[2]!]!;
-  throw new InvalidArgumentError('Give a number of bytes, alone or with KiB, MiB or GiB, such as 8MiB.');
+/** @returns a parser of sizes from `min` to `max` bytes: integers, alone or with KiB, MiB or GiB. */
+export function sizeBetween(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const [, digits, unit] = /^(\d{1,15})(|KiB|MiB|GiB)$/.exec(text) ?? [];
+    if (digits === undefined)
+      throw new InvalidArgumentError('Give a number of bytes, alone or with KiB, MiB or GiB, such as 8MiB.');
+    const bytes = Number(digits) * UNIT_BYTES[unit!]!;
+    if (bytes >= min && bytes <= max) return bytes;
+    throw new InvalidArgumentError(`Give a size from ${min} to ${max} bytes.`);
+  };
 }
 
 /** @returns a parser of whole numbers from `min` to `max`. */
@@ -48,15 +53,6 @@ export function integer(min: number, max: number): (text: string) => number {
     if (value >= min && value <= max) return value;
     const range = max === Number.MAX_SAFE_INTEGER ? `, ${min} or more` : ` from ${min} to ${max}`;
     throw new InvalidArgumentError(`Give a whole number${range}.`);
-  };
-}
-
-/** @returns a parser of sizes from `min` to `max` bytes. */
-export function sizeBetween(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const bytes = parseSize(text);
-    if (bytes >= min && bytes <= max) return bytes;
-    throw new InvalidArgumentError(`Give a size from ${min} to ${max} bytes.`);
   };
 }
 

@@ -19,7 +19,6 @@ import {
   option,
   parseName,
   parseQuietHours,
-  parseSize,
   runDir,
   sizeBetween,
 } from '../options/optionParsers.ts';
@@ -31,16 +30,18 @@ Each option has a variable: --body-limit is COURTD_BODY_LIMIT.
 export function define(command: Command): void {
   const number = (flags: string, description: string, usual: number, most: number) =>
     option(flags, description).default(usual).argParser(integer(0, most));
-  const size = (flags: string, description: string, usual: number, parse = parseSize) =>
-    option(flags, description).default(usual, bytesFor(usual).replace('.0 ', '')).argParser(parse);
-  const body = sizeBetween(BODY_LIMIT_BYTES.least, BODY_LIMIT_BYTES.most);
+  const size = (flags: string, description: string, usual: number, least = 0, most = Infinity) =>
+    option(flags, description)
+      .default(usual, bytesFor(usual).replace('.0 ', ''))
+      .argParser(sizeBetween(least, most));
+  const { least, most } = BODY_LIMIT_BYTES;
   command
     .addOption(option('--host <address>', 'the address to listen on').default('0.0.0.0').argParser(notEmpty))
     .addOption(number('--port <n>', 'the port; 0 picks one', PORT, 65_535))
     .addOption(option('--venue <id>', 'accept only events of this venue_id').argParser(parseName))
     .addOption(number('--rate-limit <n>', 'requests/s of one address', RATE_PER_S, RATE_LIMIT_MAX_PER_S))
     .addOption(number('--connections-per-address <n>', '0 is no limit', CONNECTIONS_PER_ADDRESS, CONNECTIONS))
-    .addOption(size('--body-limit <size>', 'the largest body', BODY_BYTES, body))
+    .addOption(size('--body-limit <size>', 'the largest body', BODY_BYTES, least, most))
     .addOption(size('--min-free <size>', 'free space to warn below', MIN_FREE_BYTES))
     .addOption(keep('--keep <age>', 'age at which events are deleted'))
     .addOption(keep('--keep-positions <age>', 'the same for PLAYER_POSITION'))
