@@ -3,10 +3,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import { makePair } from '../harness/certificates.ts';
-import { BIN, courtd, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
+import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { FakeSystemd } from '../harness/fakeSystemd.ts';
-import { runInProcess } from '../harness/inProcess.ts';
+import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
@@ -43,9 +43,7 @@ t.test(
     const [file, data] = [path.join(folder, 'token'), path.join(folder, 'data')];
     const token = 'x'.repeat(32);
     const serve = () =>
-      run(BIN, ['serve', '--port', '0', '--data', data], {
-        env: { ...process.env, COURTD_TOKEN_FILE: file },
-      });
+      commandInProcess(['serve', '--port', '0', '--data', data], { COURTD_TOKEN_FILE: file });
     for (const text of [undefined, '', token.slice(1), `${token}\n\n`, `${token} `]) {
       if (text !== undefined) fs.writeFileSync(file, text);
       t.match(

@@ -137,6 +137,7 @@ t.test(
       client.send(bytes);
       const answer = await client.next();
       t.strictSame([answer.status, answer.headers.get('connection')], [Number(status), 'close']);
+      client.socket.end();
       t.equal(await client.over, null);
     }
   },
