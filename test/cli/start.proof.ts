@@ -1,9 +1,31 @@
+import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
+import readline from 'node:readline';
 import t from 'tap';
-import { cleanEnvironment, courtd, run, temporaryFolder } from '../harness/daemon.ts';
+import { type Cleanup, cleanEnvironment, courtd, run, start, temporaryFolder } from '../harness/daemon.ts';
 
-import { COMMAND, started } from '../harness/npmStart.ts';
+const ROOT = path.resolve(import.meta.dirname, '../..');
+/** What `npm start` runs. */
+const COMMAND = [path.join(ROOT, 'node_modules/.bin/node'), [path.join(ROOT, 'scripts/start.ts')]] as const;
+
+/** `npm start` on a data directory, until it has printed its command and the line after that. */
+async function started(t: Cleanup, data: string, told = {}) {
+  const env = cleanEnvironment({ COURTD_DATA: data, COURTD_PORT: '0', ...told });
+  const child = start(...COMMAND, { env });
+  const exited = once(child, 'exit');
+  t.teardown(() => child.kill('SIGKILL'));
+  const lines: string[] = [];
+  let curl = '';
+  for await (const line of readline.createInterface(child.stdout)) {
+    lines.push(line);
+    if (lines.at(-2)?.startsWith('curl ')) {
+      curl = lines.at(-2) ?? '';
+      break;
+    }
+  }
+  return { curl, lines, child, exited };
+}
 
 const withCurl = { skip: (await run('curl', ['--version'])).status !== 0 && 'there is no curl here' };
 
