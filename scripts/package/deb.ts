@@ -15,7 +15,7 @@ export interface DebOptions {
 /**
  * Builds the package from `folder`/stage.
  * @returns its path.
- * @throws {Error} with the output of Debian's tools, where they fail.
+ * @throws {Error} with the output of Debian's tools, if they fail.
  */
 export function makeDeb(
   folder: string,
@@ -70,7 +70,7 @@ function sourceOf(debian: string): string {
   return `${fieldOf(debian, 'source:Package')} (= ${fieldOf(debian, 'source:Version')})`;
 }
 
-/** debian/control must name somebody; of this one nobody can think that he exists (RFC 2606 keeps `.invalid` free). */
+/** debian/control must name somebody; nobody can think that this one exists (RFC 2606 keeps `.invalid` free). */
 const NOBODY = 'No maintainer named <nobody@maintainer.invalid>';
 
 /** @returns debian/control with the integrator's addresses. */

@@ -58,13 +58,13 @@ const SHIP = `
 
 /** The variables of systemd/courtd-alert.service. */
 const ALERT = `
-# Who is told when something is wrong with the box, and when it is well again; off until one of these is set, and "sudo systemctl edit
-# courtd-alert" says which addresses it may reach: see "Being told" in the operator's guide. Then: sudo systemctl restart courtd-alert
+# Where the box reports that something is wrong, and that it is well again; off until one of these is set, and "sudo systemctl edit
+# courtd-alert" says which addresses it may reach: see "Alerts" in the operator's guide. Then: sudo systemctl restart courtd-alert
 # An address to which each message is posted as JSON, such as the webhook of a chat.
 #COURTD_ALERT_URL=
 # A command of /bin/sh that gets each message on its standard input.
 #COURTD_ALERT_COMMAND=
-# An address that is fetched every 5 min while the box is well: whoever watches it knows when the box is gone.
+# An address that is fetched every 5 min while the box is well: a service that watches it knows when the box is gone.
 #COURTD_PING_URL=
 `;
 

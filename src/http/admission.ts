@@ -26,7 +26,7 @@ export interface BodyRoom {
   release(): void;
 }
 
-/** What clients may use of the box: requests a second for each address; the bytes of large bodies, and turns to read them. */
+/** What clients may use of the box: requests per second for each address; the bytes of large bodies, and turns to read them. */
 export class Admission {
   readonly #perSecond: number;
   readonly #buckets = new Map<string, Bucket>();
@@ -34,7 +34,7 @@ export class Admission {
   readonly #paused = new Set<Readable>();
   readonly #taken = new WeakMap<Readable, number>();
 
-  /** @param perSecond requests a second from one address, twice as many in a burst (spec 7); 0 turns the limit off. */
+  /** @param perSecond requests per second from one address, twice as many in a burst (spec 7); 0 turns the limit off. */
   constructor(perSecond: number) {
     this.#perSecond = perSecond;
   }
@@ -51,7 +51,7 @@ export class Admission {
     bucket.tokens = Math.min(2 * this.#perSecond, refilled);
     bucket.refilledAtMs = now;
     if (bucket.tokens < 1) {
-      const sentence = `${client} sent more than ${this.#perSecond} requests a second. Send fewer requests, with more events in each.`;
+      const sentence = `${client} sent more than ${this.#perSecond} requests per second. Send fewer requests, with more events in each.`;
       throw retryLater('rate_limited', sentence, 1 / this.#perSecond);
     }
     bucket.tokens -= 1;

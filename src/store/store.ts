@@ -159,7 +159,7 @@ export class Store {
   ): Promise<Result> {
     if (this.#working !== undefined) {
       throw new OperatorError(
-        `Another "courtd ${this.#working.command}" is running on ${this.#directory}: wait until it ends.`,
+        `Another "courtd ${this.#working.command}" is running on ${this.#directory}. Wait until it ends.`,
       );
     }
     const ended = [this.#closing.signal, ...(signal === undefined ? [] : [signal])];

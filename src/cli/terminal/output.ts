@@ -8,7 +8,7 @@ import { canvasOf, lengthOf, padded, visibleStyled } from './style.ts';
 /**
  * Data goes to standard output, messages go to standard error: a script reads the one and a person sees the other. Nobody else
  * writes to them, so that no name, sentence or answer reaches a terminal unescaped, wherever it comes from: a camera, a database
- * that was restored, or whoever answers at control.sock. Words for people are always escaped; data only on a terminal.
+ * that was restored, or anything that answers at control.sock. Words for people are always escaped; data only on a terminal.
  */
 
 /** A command that a sentence names, of those that take `--data`, and not of a process that runs. */

@@ -30,7 +30,7 @@ async function show(sessionId: string, eventId: string, options: DataOption & Js
   if (revisions.length === 0) {
     damage.assertNone();
     throw new OperatorError(
-      `There is no event ${JSON.stringify(eventId)} in session ${JSON.stringify(sessionId)}: "courtd export SESSION" shows them.`,
+      `There is no event ${JSON.stringify(eventId)} in session ${JSON.stringify(sessionId)}. "courtd export SESSION" shows them.`,
     );
   }
   const current = revisions.at(-1);

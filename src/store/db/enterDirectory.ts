@@ -49,7 +49,7 @@ function refuseForeignGroup(directory: DataDirectory, { uid, gid, mode }: fs.Sta
   if (own === undefined || own === 0 || own === uid || uid === 0) return;
   if (process.getegid!() === gid || (mode & SETGID) !== 0) return;
   throw new OperatorError(
-    `The daemon could not open the files that you create in ${directory}: use sudo, or let new files inherit its group ` +
+    `The daemon could not open the files that you create in ${directory}. Use sudo, or let new files inherit its group ` +
       `("sudo chmod g+s ${directory}").`,
   );
 }

@@ -30,7 +30,7 @@ export function noDatabase(directory: DataDirectory): OperatorError {
   return (
     lostDatabase(directory) ??
     new OperatorError(
-      `There is no courtd database in ${directory}: "courtd serve" or "courtd token rotate" makes one; or name the directory that has it with --data.`,
+      `There is no courtd database in ${directory}. "courtd serve" or "courtd token rotate" makes one; or name the directory that has it with --data.`,
     )
   );
 }

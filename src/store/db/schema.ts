@@ -125,7 +125,7 @@ const LAYOUT = `
   CREATE TABLE erasure (                    -- the players who have been erased (../write/ledger.ts)
     key         BLOB    NOT NULL,           -- of the hash
     player      BLOB    NOT NULL,           -- hash of the player_id
-    before_ns   INTEGER NOT NULL,           -- of his events, those with an earlier eot_ns
+    before_ns   INTEGER NOT NULL,           -- of the player's events, those with an earlier eot_ns
     at_ms       INTEGER NOT NULL,           -- when that was asked for
     finished_ms INTEGER,                    -- NULL: it was ended in the middle
     PRIMARY KEY (key, player)
@@ -170,7 +170,7 @@ const LAYOUT = `
                u.events > 0 AND (s.events = 0 OR u.last_ns >= s.last_ns) AS is_last
           FROM session s LEFT JOIN uncounted u ON u.session = s.id) AS both;
 
-  -- For whoever opens a copy of the file with a SQLite shell. "current": 1 for the highest revision of its event, else 0.
+  -- For people who open a copy of the file with a SQLite shell. "current": 1 for the highest revision of its event, else 0.
   -- A payload that is damaged has no fields, and a field of another type is NULL; only a number or boolean is a text, too.
   CREATE VIEW events AS
     SELECT seq, session_id, event_id, revision,

@@ -47,8 +47,8 @@ interface Bounds {
  * WAL is never pinned for long; between two chunks the only state is the seq that the caller has.
  *
  * No event is stored later with a lower seq. The only writer assigns seqs inside the transaction that stores the events, each
- * higher than all before it, and commits one transaction after another; a rollback leaves a hole that nothing fills. So whoever
- * continues after the last seq that it has read gets every event once.
+ * higher than all before it, and commits one transaction after another; a rollback leaves a hole that nothing fills. So a reader
+ * that continues after the last seq that it has read gets every event once.
  */
 export class ArrivalReader {
   readonly #filter: ArrivalFilter;

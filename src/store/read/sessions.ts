@@ -56,7 +56,7 @@ export function findSession(db: Database, name: string): number | undefined {
 export function sessionId(db: Database, name: string): number {
   const id = findSession(db, name);
   if (id === undefined) {
-    throw new OperatorError(`There is no session ${JSON.stringify(name)}: "courtd session list" shows them.`);
+    throw new OperatorError(`There is no session ${JSON.stringify(name)}. "courtd session list" shows them.`);
   }
   return id;
 }

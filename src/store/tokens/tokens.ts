@@ -94,7 +94,7 @@ export function rotateToken(db: Database, graceS: number, nowMs: number, given?:
 export function revokeToken(db: Database, id: number, nowMs: number): Token {
   const token = listTokens(db).find((token) => token.id === id);
   if (token === undefined)
-    throw new OperatorError(`There is no token ${id}: "courtd token list" shows them.`);
+    throw new OperatorError(`There is no token ${id}. "courtd token list" shows them.`);
   const revoke = db.prepare('UPDATE token SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?');
   rewriteWal(db);
   withReserve(DataDirectory.of(db.name), () => revoke.run(nowMs, id));
