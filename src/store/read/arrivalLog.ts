@@ -16,16 +16,10 @@ const INDEX_HEADER = { bytes: 96, framesAt: 16 } as const;
 /** The database cannot be read now, but may be later: it stays locked, or is missing. */
 export class TemporarilyUnreadable extends OperatorError {}
 
-/** Seqs, inclusive. */
-interface SeqRange {
-  readonly from: number;
-  readonly to: number;
-}
-
 /** A chunk, and the gap or restore before it, if there is one. */
 export interface Arrivals extends ArrivalChunk {
-  /** Events of this range, its last one among them, were pruned before they were read. Reported once. */
-  readonly pruned?: SeqRange;
+  /** Events of these seqs, inclusive, its last one among them, were pruned before they were read. Reported once. */
+  readonly pruned?: { readonly from: number; readonly to: number };
   /** A backup was restored that has what was read before only up to this seq: the chunk continues from there at the latest. */
   readonly restored?: number;
 }

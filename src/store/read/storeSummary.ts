@@ -8,14 +8,10 @@ const GROWTH_MS = { most: 7 * DAY_MS, least: DAY_MS } as const;
 /** Events that `oldestReceipt` looks at, spread evenly over the order of arrival. */
 const PROBES = 64;
 
-/** What the sessions count. */
-export interface EventCounts {
+interface StoreSummary {
   readonly events: number;
   /** Sessions with events. */
   readonly sessions: number;
-}
-
-interface StoreSummary extends EventCounts {
   /** When the oldest event that is stored was received, in milliseconds since 1970-01-01T00:00:00Z. */
   readonly oldestMs: number | undefined;
   /** Bytes a day by which the database grows, less what retention deletes; undefined if that is not known yet. */
@@ -27,15 +23,12 @@ interface Receipt {
   readonly ms: number;
 }
 
-export function countEvents(db: Database): EventCounts {
-  const totals =
-    'SELECT ifnull(sum(events), 0) AS events, count(*) AS sessions FROM session_total WHERE events > 0';
-  return db.prepare<[], EventCounts>(totals).get()!;
-}
+const TOTALS =
+  'SELECT ifnull(sum(events), 0) AS events, count(*) AS sessions FROM session_total WHERE events > 0';
 
 /** How much is stored, and how fast that grows: from the times of receipt of a few dozen events. */
 export function summarizeStore(db: Database, nowMs: number): StoreSummary {
-  const { events, sessions } = countEvents(db);
+  const { events, sessions } = db.prepare<[], Pick<StoreSummary, 'events' | 'sessions'>>(TOTALS).get()!;
   const at = db.prepare<[number], Receipt>(
     'SELECT seq, received_ms AS ms FROM event WHERE seq >= ? ORDER BY seq LIMIT 1',
   );

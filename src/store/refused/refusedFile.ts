@@ -40,8 +40,6 @@ export interface WaitingEvents {
   /** The source; if it could not be read, the client's address. */
   readonly sender: string;
   readonly events: number;
-  /** When the first of them was rejected: milliseconds since 1970-01-01T00:00:00Z. */
-  readonly sinceMs: number;
 }
 
 /** One to be kept. */
@@ -200,7 +198,7 @@ export class RefusedFile {
   waiting(limit: number): WaitingEvents[] {
     return this.#db
       .prepare<[number], WaitingEvents>(`
-        SELECT ${SENDER} AS sender, sum(ifnull(events, 1)) AS events, min(at_ms) AS sinceMs
+        SELECT ${SENDER} AS sender, sum(ifnull(events, 1)) AS events
           FROM rejection WHERE gzip IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?`)
       .all(limit);
   }
