@@ -18,6 +18,9 @@ export interface ArrivalFilter {
   readonly source?: string | undefined;
 }
 
+/** Their columns. */
+const FILTERED = { session: 's.name', type: 'o.type', court: 'o.court', source: 'o.source' } as const;
+
 /** The events after some seq, as of one moment. */
 export interface ArrivalChunk {
   /** Those that pass the filter, in the order of arrival. */
@@ -56,7 +59,7 @@ export class ArrivalReader {
   readonly #first: Statement<[number], number>;
   readonly #newest: Statement<[], number>;
   readonly #rows: Statement<[Bounds], ArrivalRow>;
-  readonly #latest: Statement<[Bounds & ArrivalFilter], number>;
+  readonly #latest: Statement<[object], number>;
   readonly #lastGiven: Statement<[], number>;
   readonly #pruned: Statement<[], number>;
   readonly #read: (seq: number, limit: number, damage: Damage) => ArrivalChunk;
@@ -74,9 +77,12 @@ export class ArrivalReader {
         `SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE ${between} ORDER BY e.seq LIMIT @limit`,
       )
       .raw();
-    this.#latest = number(
-      `SELECT e.seq FROM event e WHERE ${between}${conditionsOf(filter)} ORDER BY e.seq DESC LIMIT @limit`,
+    const isWanted = Object.entries(FILTERED).map(
+      ([name, column]) => `ifnull(@${name}, ${column}) = ${column}`,
     );
+    this.#latest = number(`
+      SELECT e.seq FROM event e CROSS JOIN session s ON s.id = e.session CROSS JOIN origin o ON o.id = e.origin
+       WHERE ${between} AND ${isWanted.join(' AND ')} ORDER BY e.seq DESC LIMIT @limit`);
     this.#lastGiven = number(`SELECT ${LAST_GIVEN_SEQ}`);
     this.#pruned = number('SELECT up_to_seq FROM pruned');
     this.#read = db.transaction((seq: number, limit: number, damage: Damage) =>
@@ -107,9 +113,10 @@ export class ArrivalReader {
   beforeNewest(count: number): number {
     let upTo = this.#newest.get() ?? 0;
     let left = count;
+    const { session = null, type = null, court = null, source = null } = this.#filter;
     while (left > 0 && upTo > 0) {
       const after = Math.max(0, upTo - ARRIVALS_SCAN_ROWS);
-      const seqs = this.#latest.all({ ...this.#filter, after, upTo, limit: left });
+      const seqs = this.#latest.all({ session, type, court, source, after, upTo, limit: left });
       left -= seqs.length;
       upTo = left > 0 ? after : seqs.at(-1)! - 1;
     }
@@ -157,19 +164,4 @@ export class ArrivalReader {
 /** @returns the position of a reader that has read the last event. */
 function beyond(seen: number, { lastSeq, prunedSeq }: Pick<ArrivalChunk, 'lastSeq' | 'prunedSeq'>): number {
   return lastSeq > prunedSeq ? Math.max(seen, lastSeq) : seen;
-}
-
-const ORIGIN_COLUMNS = { type: 'type', court: 'court', source: 'source' } as const;
-
-/** Looks names up in each statement: new ones may arrive, and a pruned one may return with another id. */
-function conditionsOf(filter: ArrivalFilter): string {
-  const origin = Object.entries(ORIGIN_COLUMNS)
-    .filter(([name]) => filter[name as keyof ArrivalFilter] !== undefined)
-    .map(([name, column]) => `${column} = @${name}`);
-  const session = 'e.session = (SELECT id FROM session WHERE name = @session)';
-  const conditions = [
-    ...(filter.session === undefined ? [] : [session]),
-    ...(origin.length === 0 ? [] : [`e.origin IN (SELECT id FROM origin WHERE ${origin.join(' AND ')})`]),
-  ];
-  return conditions.map((condition) => ` AND ${condition}`).join('');
 }
