@@ -1,39 +1,30 @@
-import fs from 'node:fs';
-import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Box, Said } from './box.ts';
-import type { CameraOrder } from './camera.ts';
-import { Ledger } from './ledger.ts';
-import { Shift, type ShiftReport } from './shift.ts';
+import { type CameraOrder, Cameras, eventOf, type Report, sizeAt } from './cameras.ts';
 import { expect } from './walk.ts';
 
 /** Requests a second of a camera that is busy, and of one whose connection rests in between: each loses other requests at a restart. */
 const BUSY = 150;
 const CALM = 4;
+/** As many as leave room: each check reads all of their events. */
+const BUSY_CAMERAS = 4;
 const CALM_CAMERAS = 12;
-/** Cameras that are busy, and requests of a step, at least. */
-export const LOADS = {
-  /** As many as keep two cores busy. Tens of thousands of requests where a single one must not fail. `around`: before and after what is done under load. */
-  full: { busy: 24, many: 30_000, some: 5_000, around: 1_500 },
-  /** As many as leave room: what takes a while has more requests beside it than a step asks for, and each check reads all of them. */
-  quick: { busy: 4, many: 2_000, some: 600, around: 300 },
-} as const;
-export type Load = (typeof LOADS)[keyof typeof LOADS];
+/** Requests of a step, at least: `around` before and after what is done under load. */
+export const LOAD = { many: 2_000, some: 600, around: 300 } as const;
 
 const SERVICE = 'courtd.service';
-const EXPORTED = '/root/exported';
 
 /** A box, the cameras around it, and what they know to be stored. */
 export class Venue {
   readonly box: Box;
-  readonly ledger = new Ledger();
+  /** Events of each camera that have a 202, by session and camera: those before this number. */
+  readonly acknowledged = new Map<string, number>();
   token = '';
   readonly totals = { requests: 0, resends: 0 };
-  readonly load: Load;
-  readonly #shifts = new Set<Shift>();
+  readonly #working = new Set<Cameras>();
 
-  constructor(box: Box, load: Load = LOADS.quick) {
+  constructor(box: Box) {
     this.box = box;
-    this.load = load;
   }
 
   /** Runs `courtd` in the box, as root. */
@@ -41,26 +32,24 @@ export class Venue {
     return this.box.run('courtd', ...args);
   }
 
-  /**
-   * Cameras begin to send, or go on with a session where its ledger ends.
-   * @param busy how many are, beside the calm ones.
-   */
-  open(session: string, busy: number = this.load.busy): Shift {
-    const cameras = Array.from({ length: busy + CALM_CAMERAS }, (_, i): CameraOrder => {
-      const perSecond = i < busy ? BUSY : CALM;
-      const name = { session, camera: `camera-${i + 1}` };
-      return { ...name, from: this.ledger.next(name), perSecond, address: `127.0.0.${i + 2}` };
+  /** Cameras begin to send, or continue a session behind what was acknowledged. */
+  open(session: string): Cameras {
+    const orders = Array.from({ length: BUSY_CAMERAS + CALM_CAMERAS }, (_, i): CameraOrder => {
+      const camera = `camera-${i + 1}`;
+      const from = this.acknowledged.get(`${session} ${camera}`) ?? 0;
+      const perSecond = i < BUSY_CAMERAS ? BUSY : CALM;
+      return { session, camera, from, perSecond, address: `127.0.0.${i + 2}` };
     });
-    const shift = new Shift(this.box.leader, { token: this.token, cameras });
-    this.#shifts.add(shift);
-    return shift;
+    const cameras = new Cameras(this.box.leader, this.token, orders);
+    this.#working.add(cameras);
+    return cameras;
   }
 
-  /** Ends a shift, and enters in the ledger what came of it. @throws {Broken} if answers contradict each other. */
-  async close(shift: Shift, how: 'stop' | 'abandon' = 'stop'): Promise<ShiftReport> {
-    const report = await shift[how]();
-    this.#shifts.delete(shift);
-    this.ledger.enter(report);
+  /** Ends the work of cameras, and takes down what came of it. @throws {Broken} if answers contradict each other. */
+  async close(cameras: Cameras, how: 'stop' | 'abandon' = 'stop'): Promise<Report> {
+    const report = await cameras[how]();
+    this.#working.delete(cameras);
+    for (const [name, count] of report.acknowledged) this.acknowledged.set(name, count);
     this.totals.requests += report.requests;
     this.totals.resends += failuresOf(report);
     expect(report.lies.length === 0, `contradicting answers: ${report.lies.slice(0, 3).join('; ')}`);
@@ -70,80 +59,75 @@ export class Venue {
   /**
    * Does something while all cameras send.
    * @param requests that they send at least.
-   * @param busy as of `open`.
    */
-  async underLoad(
-    session: string,
-    requests: number,
-    act: () => Promise<unknown>,
-    busy?: number,
-  ): Promise<ShiftReport> {
-    const shift = this.open(session, busy);
-    const before = await shift.requests(this.load.around);
+  async underLoad(session: string, requests: number, act: () => Promise<unknown>): Promise<Report> {
+    const cameras = this.open(session);
+    const before = await cameras.requests(LOAD.around);
     expect(failuresOf(before) === 0, `${failures(before)} before anything was done`);
     await act();
-    const { requests: sent } = await shift.requests(0);
-    await shift.requests(Math.max(sent + this.load.around, requests));
-    return this.close(shift);
+    const { requests: sent } = await cameras.requests(0);
+    await cameras.requests(Math.max(sent + LOAD.around, requests));
+    return this.close(cameras);
   }
 
   /** As `underLoad`. @returns what is said of it. @throws {Broken} if a request was not answered 202 at once. */
   async withoutLoss(
     session: string,
     requests: number,
-    act: () => Promise<unknown>,
-    busy?: number,
+    act: () => Promise<unknown> = async () => {},
   ): Promise<string> {
-    const report = await this.underLoad(session, requests, act, busy);
+    const report = await this.underLoad(session, requests, act);
     expect(failuresOf(report) === 0, failures(report));
     return failures(report);
   }
 
-  /** Compares a session with its export, or all of them. @returns the events that are there. */
-  async check(session?: string): Promise<string> {
-    if (session !== undefined) await this.ledger.check(session, this.exported(session));
-    else await this.#checkAll();
-    return `all ${number(this.ledger.count(session))} acknowledged events are there, once`;
-  }
-
-  /** Of every session, with one command. */
-  async #checkAll(): Promise<void> {
-    const command = ['export', '--since', '2000-01-01', '--format', 'ndjson', '-o', `${EXPORTED}/`];
-    await this.box.must('courtd', ...command);
-    const folder = this.box.root + EXPORTED;
-    const files = fs.readdirSync(folder, { recursive: true, encoding: 'utf8' });
-    const linesOf = new Map<string, string[]>();
-    for (const name of files.filter((name) => name.endsWith('.ndjson'))) {
-      const lines = fs.readFileSync(path.join(folder, name), 'utf8').split('\n').slice(0, -1);
-      linesOf.set(JSON.parse(lines[0]!).session_id, lines);
-    }
-    fs.rmSync(folder, { recursive: true });
-    for (const session of this.ledger.sessions) await this.ledger.check(session, linesOf.get(session) ?? []);
-  }
-
   /**
-   * Takes what the box holds after `courtd restore` for true.
-   * @param least what must be in it: acknowledged before the backup began.
+   * Compares the events of the box with those that were acknowledged, and takes what it holds for true from then on.
+   * @param session this one alone.
+   * @param least what must be there, by session and camera: after a restore, what had been acknowledged before the backup.
+   * @returns how many are there.
    */
-  async rewind(least: Ledger): Promise<void> {
-    const listed = JSON.parse(await this.box.must('courtd', 'session', 'list', '--json')) as {
-      session_id: string;
-    }[];
-    for (const session of this.ledger.sessions) {
-      if (listed.some(({ session_id }) => session_id === session)) {
-        await this.ledger.rewind(session, this.exported(session), least);
-      } else {
-        expect(least.count(session) === 0, `${session} is lost`);
-        this.ledger.forget(session);
-      }
+  async check(
+    session?: string,
+    least: ReadonlyMap<string, number> = new Map(this.acknowledged),
+  ): Promise<string> {
+    const stored = await this.#stored(session);
+    let events = 0;
+    for (const name of new Set([...this.acknowledged.keys(), ...stored.keys()])) {
+      if (session !== undefined && !name.startsWith(`${session} `)) continue;
+      const numbers = stored.get(name) ?? new Set();
+      const count = numbers.size;
+      const most = this.acknowledged.get(name) ?? 0;
+      const missing = (least.get(name) ?? 0) - count;
+      expect(missing <= 0, `${name}: ${missing} acknowledged events are lost`);
+      expect(Math.max(-1, ...numbers) === count - 1, `${name}: there are holes in its ${count} events`);
+      // The last request of a camera that was cut off is there whole, or not at all.
+      const isSent = count <= most || count === most + sizeAt(most);
+      expect(isSent, `${name}: ${count} events are there, and ${most} were acknowledged`);
+      this.acknowledged.set(name, count);
+      events += count;
     }
+    return `all ${number(events)} acknowledged events are there, once`;
   }
 
-  exported(session: string): AsyncGenerator<string> {
-    return this.box.lines('courtd', 'export', session, '--format', 'ndjson');
+  /** @returns the numbers of the events of each session and camera. @throws {Broken} at one that is not as it was sent, or there twice. */
+  async #stored(session: string | undefined): Promise<Map<string, Set<number>>> {
+    const stored = new Map<string, Set<number>>();
+    const only = session === undefined ? [] : ['--session', session];
+    for await (const line of this.box.lines('courtd', 'tail', '--json', '--after', '0', ...only)) {
+      const { event } = JSON.parse(line);
+      const { session_id, source, payload } = event;
+      expect(isDeepStrictEqual(event, eventOf(session_id, source, payload.frame)), `Not as sent: ${line}`);
+      const name = `${session_id} ${source}`;
+      const numbers = stored.get(name) ?? new Set();
+      stored.set(name, numbers);
+      expect(!numbers.has(payload.frame), `Stored twice: ${line}`);
+      numbers.add(payload.frame);
+    }
+    return stored;
   }
 
-  /** @throws {Broken} if the service is not up, or not as its unit says. */
+  /** @throws {Broken} if the service is not up. */
   async expectUp(): Promise<void> {
     const state = await this.box.show(SERVICE, 'ActiveState');
     expect(state === 'active', `${SERVICE} is ${state}`);
@@ -161,19 +145,19 @@ export class Venue {
 
   /** Ends what would outlive a step that has failed. */
   end(): void {
-    for (const shift of this.#shifts) shift.kill();
+    for (const cameras of this.#working) cameras.kill();
   }
 }
 
 /** @returns such as "0 of 21,034 requests failed, the slowest took 812 ms". */
-export function failures(report: ShiftReport): string {
+export function failures(report: Report): string {
   const kinds = Object.entries(report.failures).map(([what, count]) => `${count} ${what}`);
   const list = kinds.length > 0 ? ` (${kinds.join(', ')})` : '';
   const slowest = `the slowest took ${report.slowestMs.toFixed(0)} ms`;
   return `${number(failuresOf(report))} of ${number(report.requests)} requests failed${list}, ${slowest}`;
 }
 
-export function failuresOf({ failures }: ShiftReport): number {
+function failuresOf({ failures }: Report): number {
   return Object.values(failures).reduce((sum, count) => sum + count, 0);
 }
 

@@ -17,7 +17,6 @@ export function expect(holds: boolean, otherwise: string): asserts holds {
 export class Walk {
   readonly #name: string;
   #steps = 0;
-  #hasFailed = false;
 
   constructor(name: string) {
     this.#name = name;
@@ -25,17 +24,6 @@ export class Walk {
 
   get steps(): number {
     return this.#steps;
-  }
-
-  /** @returns whether all of its steps went well. */
-  async whole(steps: () => Promise<void>): Promise<boolean> {
-    try {
-      await steps();
-      return true;
-    } catch (error) {
-      if (!this.#hasFailed) throw error;
-      return false;
-    }
   }
 
   /**
@@ -51,7 +39,6 @@ export class Walk {
     } catch (error) {
       const why = error instanceof Broken ? error.message : ((error as Error).stack ?? String(error));
       this.#print('FAILED', startedAt, `${title}: ${why}`);
-      this.#hasFailed = true;
       throw error;
     }
   }

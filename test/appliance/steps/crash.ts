@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { failures, type Venue } from '../venue.ts';
+import { failures, LOAD, type Venue } from '../venue.ts';
 import { expect, type Walk } from '../walk.ts';
 
 const SERVICE = 'courtd.service';
@@ -13,7 +13,7 @@ export async function crashes(walk: Walk, venue: Venue): Promise<void> {
   await walk.step('kill -9 under load', async () => {
     const before = await venue.pid();
     let seconds = 0;
-    const report = await venue.underLoad('kill', venue.load.some, async () => {
+    const report = await venue.underLoad('kill', LOAD.some, async () => {
       const startedAt = performance.now();
       await signal(venue, 'KILL');
       await newDaemon(venue, before);
@@ -26,7 +26,7 @@ export async function crashes(walk: Walk, venue: Venue): Promise<void> {
     await dropIn(venue, `[Service]\nWatchdogSec=${WATCHDOG_S}\n`);
     const before = await venue.pid();
     let seconds = 0;
-    const report = await venue.underLoad('hang', venue.load.some, async () => {
+    const report = await venue.underLoad('hang', LOAD.some, async () => {
       const startedAt = performance.now();
       await signal(venue, 'STOP');
       await newDaemon(venue, before);
@@ -48,7 +48,7 @@ export async function crashes(walk: Walk, venue: Venue): Promise<void> {
 
   await walk.step('restart under load', async () => {
     const restart = () => box.must('systemctl', 'restart', SERVICE);
-    return `${await venue.withoutLoss('restart', venue.load.many, restart)}; ${await venue.check('restart')}`;
+    return `${await venue.withoutLoss('restart', LOAD.many, restart)}; ${await venue.check('restart')}`;
   });
 }
 

@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { failures, type Venue } from '../venue.ts';
+import { failures, LOAD, type Venue } from '../venue.ts';
 import { expect, type Walk } from '../walk.ts';
 import { install } from './install.ts';
 import { atHeadquarters } from './shipping.ts';
@@ -10,28 +10,28 @@ const DATA = '/var/lib/courtd';
 export async function ending(walk: Walk, venue: Venue, deb: string): Promise<void> {
   const { box } = venue;
   await walk.step('reboot under load', async () => {
-    const shift = venue.open('reboot');
-    await shift.requests(venue.load.some);
+    const cameras = venue.open('reboot');
+    await cameras.requests(LOAD.some);
     const startedAt = performance.now();
     await box.reboot();
     const seconds = (performance.now() - startedAt) / 1000;
-    await venue.close(shift, 'abandon');
+    await venue.close(cameras, 'abandon');
     await venue.expectUp();
     return `back in ${seconds.toFixed(1)} s, and courtd with it; ${await venue.check()}`;
   });
 
   await walk.step('the plug pulled under load', async () => {
-    const shift = venue.open('plug');
-    await shift.requests(venue.load.some);
+    const cameras = venue.open('plug');
+    await cameras.requests(LOAD.some);
     await box.pullPlug();
-    await venue.close(shift, 'abandon');
+    await venue.close(cameras, 'abandon');
     await box.boot();
     await venue.expectUp();
     return `every process killed at once; ${await venue.check()}`;
   });
 
   await walk.step('the cameras come back', async () => {
-    const report = await venue.underLoad('plug', venue.load.some, async () => {});
+    const report = await venue.underLoad('plug', LOAD.some, async () => {});
     return `${failures(report)}; ${await venue.check('plug')}; ${await atHeadquarters(venue)}`;
   });
 
@@ -46,7 +46,7 @@ export async function ending(walk: Walk, venue: Venue, deb: string): Promise<voi
   await walk.step('install once more', async () => {
     await install(venue, deb);
     await venue.expectUp();
-    return `${await venue.check()}; ${await venue.withoutLoss('again', venue.load.some, async () => {})}`;
+    return `${await venue.check()}; ${await venue.withoutLoss('again', LOAD.some)}`;
   });
 
   await walk.step('purge with the events', async () => {

@@ -1,7 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import type { Venue } from '../venue.ts';
-import { number } from '../venue.ts';
+import { LOAD, number, type Venue } from '../venue.ts';
 import { expect, type Walk } from '../walk.ts';
 
 /** As "systemd-analyze security" takes it: ten times the score, which is to be at most 0.5. */
@@ -9,20 +8,13 @@ const EXPOSURE_TENTHS = 5;
 const SYSTEMD = path.resolve(import.meta.dirname, '../../../systemd');
 const UNITS = ['courtd.socket', 'courtd.service'];
 
-/** Puts a file on the stick that an installer brings. @returns its path in the box. */
-export function onStick({ box }: Venue, file: string): string {
+/** Installs a package from a stick, as its reader would. */
+export async function install({ box }: Venue, deb: string): Promise<void> {
   const stick = '/media/stick';
   fs.mkdirSync(box.root + stick, { recursive: true });
-  const inside = path.join(stick, path.basename(file));
-  fs.copyFileSync(file, box.root + inside);
-  return inside;
-}
-
-/** Installs a package, as its reader would. @returns what dpkg and the package said. */
-export async function install(venue: Venue, deb: string): Promise<string> {
-  const { status, stdout, stderr } = await venue.box.run('dpkg', '--install', onStick(venue, deb));
-  expect(status === 0, `dpkg ended with ${status}: ${stdout}${stderr}`);
-  return stdout + stderr;
+  const inside = path.join(stick, path.basename(deb));
+  fs.copyFileSync(deb, box.root + inside);
+  await box.must('dpkg', '--install', inside);
 }
 
 /** A box without internet gets courtd, its first token, and its first events. */
@@ -58,24 +50,21 @@ export async function firstHour(walk: Walk, venue: Venue, deb: string): Promise<
   });
 
   await walk.step('first token', async () => {
-    const { status, stdout, stderr } = await venue.courtd('token', 'rotate');
-    expect(
-      status === 0 && /^[\w-]{43}\n$/.test(stdout),
-      `"courtd token rotate" ended with ${status}: ${stderr}`,
-    );
-    venue.token = stdout.trim();
-    return stderr.trim();
+    venue.token = await box.must('courtd', 'token', 'rotate');
+    expect(/^[\w-]{43}$/.test(venue.token), `"courtd token rotate" prints ${venue.token}`);
+    return 'made by "courtd token rotate"';
   });
 
   await walk.step('events in', async () => {
-    const saw = await venue.withoutLoss('morning', venue.load.many, async () => {});
+    const saw = await venue.withoutLoss('morning', LOAD.many);
     return `${saw}; ${await venue.check('morning')}`;
   });
 
   await walk.step('what an operator sees', async () => {
-    const sessions = JSON.parse((await venue.courtd('session', 'list', '--json')).stdout);
-    const [{ session_id, events }] = sessions;
-    expect(events === venue.ledger.count(session_id), `"courtd session list" counts ${events} events`);
-    return `"courtd session list" counts ${number(events)} events`;
+    const [{ events }] = JSON.parse(await box.must('courtd', 'session', 'list', '--json'));
+    const exported = (await box.must('courtd', 'export', 'morning', '--format', 'ndjson')).split('\n').length;
+    const sent = venue.acknowledged.values().reduce((sum, count) => sum + count, 0);
+    expect(events === sent && exported === sent, `${sent} sent, ${events} listed, ${exported} exported`);
+    return `"courtd session list" counts ${number(events)} events, and the export has them`;
   });
 }
