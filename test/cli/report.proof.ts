@@ -6,7 +6,7 @@ import t from 'tap';
 import type { CourtName } from '../../src/protocol/courtLines.ts';
 import type { EventType } from '../../src/protocol/eventTypes.ts';
 import { SessionTally } from '../../src/session/analysis/sessionTally.ts';
-import { pageOf } from '../../src/session/report/page.ts';
+import { pageOf } from '../../src/session/report/reportPage.ts';
 import { Random } from '../../src/vendor/simulate/random.ts';
 import { launch, open, NEEDS_BROWSER as skip } from '../harness/browser.ts';
 import { temporaryFolder } from '../harness/daemon.ts';

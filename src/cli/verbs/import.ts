@@ -51,8 +51,6 @@ const BATCH = { events: 100, bytes: 256 * 1024 } as const;
 const ANSWER_MS = 35_000;
 /** How often a batch is sent that the daemon cannot store now, and seconds in between if it does not say. */
 const [TRIES, WAIT_S] = [30, 1];
-/** Faults of a file that a dry run prints. */
-const FAULTS_PRINTED = 50;
 
 async function importFiles(files: readonly string[], options: ImportOptions): Promise<void> {
   const { dryRun = false, json = false, data } = options;
@@ -87,17 +85,13 @@ function print(files: readonly ImportedFile[], dryRun: boolean, isJson: boolean)
 }
 
 async function checkFile(one: ImportedFile, rules: EventRules): Promise<void> {
-  let faults = 0;
-  const onFault = (fault: FileFault) => {
-    if (++faults <= FAULTS_PRINTED) tell(one, fault);
-  };
+  const onFault = (fault: FileFault) => tell(one, fault);
   try {
     for await (const _event of readEvents(one.file, rules, onFault)) one.events++;
   } catch (error) {
     if (!(error instanceof FileFault)) throw error;
     onFault(error);
   }
-  if (faults > FAULTS_PRINTED) say(`${one.file}: ${faults - FAULTS_PRINTED} more lines are wrong.`);
 }
 
 /** Stores a file up to the batch with the first fault. */

@@ -1,36 +1,28 @@
 import { byName } from '../../base/visibleText.ts';
 
-/** The names of what has none of its own. */
-interface Shared {
-  /** Of what came beyond the limit. */
-  readonly others: string;
-  /** Of what was sent without a name. */
-  readonly unnamed?: string;
-}
-
 /** A tally for each name that cameras send, which may be any text: up to a limit each has its own, and the others share one. */
 export class NamedTallies<Tally> {
   readonly #tallies = new Map<string, Tally>();
   readonly #most: number;
+  readonly #make: () => Tally;
   readonly #others: string;
   readonly #unnamed: string;
-  readonly #make: () => Tally;
   /** How many have a name of their own. */
   #named = 0;
 
-  constructor(most: number, { others, unnamed = others }: Shared, make: () => Tally) {
+  /** @param others the name of what came beyond the limit. @param unnamed that of what was sent without a name. */
+  constructor(most: number, make: () => Tally, others: string, unnamed = others) {
     this.#most = most;
+    this.#make = make;
     this.#others = others;
     this.#unnamed = unnamed;
-    this.#make = make;
   }
 
   of(name = this.#unnamed): Tally {
     const own = this.#tallies.get(name);
     if (own !== undefined) return own;
     const hasOwnName = name !== this.#others && name !== this.#unnamed;
-    if (hasOwnName && this.#named === this.#most) return this.of(this.#others);
-    if (hasOwnName) this.#named++;
+    if (hasOwnName && this.#named++ >= this.#most) return this.of(this.#others);
     const made = this.#make();
     this.#tallies.set(name, made);
     return made;

@@ -22,11 +22,7 @@ class Stroke {
 /** What a report says of one player. */
 export class PlayerTally {
   /** By shot type. */
-  readonly strokes = new NamedTallies(
-    SHOT_TYPES_MAX,
-    { others: 'other shot types', unnamed: NO_SHOT_TYPE },
-    () => new Stroke(),
-  );
+  readonly strokes = new NamedTallies(SHOT_TYPES_MAX, () => new Stroke(), 'other shot types', NO_SHOT_TYPE);
   readonly landings = new LandingMap();
   readonly positions = new Grid();
   /** Rallies that the player won, and those that ended with a shot of theirs, by how its landing was judged. */

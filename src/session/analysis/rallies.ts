@@ -6,9 +6,6 @@ import type { Payload } from './shotPayload.ts';
  * 20 m high. Of the 36,000 hits of 44 badminton matches, 20 follow another after 4 to 10 s; the next rally begins later.
  */
 export const FLIGHT_MS = 4_000;
-/** Events of one eot that are held back, and courts whose rally is remembered: whatever a camera sends, memory is bounded. */
-const HELD_MAX = 10_000;
-const COURTS_MAX = 1_000;
 
 /** An event of the ball. */
 export interface BallEvent {
@@ -33,10 +30,8 @@ export interface Rally {
 }
 
 interface RallyListener {
-  /** @param by the hit whose landing this is, unless the event names another. */
-  bounce(payload: Payload, by: Striker): void;
-  /** A ball bounces on that has landed since the last hit: no landing of a shot, unless the event names one. */
-  secondBounce(): void;
+  /** @param by the hit whose landing this is, unless the event names another; undefined if the ball has landed before. */
+  bounce(payload: Payload, by: Striker | undefined): void;
   /** @param by the hit whose speed this is, unless the event names another. */
   speed(payload: Payload, by: Striker): void;
   rally(rally: Rally): void;
@@ -79,7 +74,7 @@ export class Rallies {
 
   /** @param event not earlier than the one before. */
   add(event: BallEvent): void {
-    if (event.eotMs !== this.#heldMs || this.#held.length >= HELD_MAX) this.#release();
+    if (event.eotMs !== this.#heldMs) this.#release();
     this.#heldMs = event.eotMs;
     if (event.type === 'BALL_HIT') this.#hit(event);
     else this.#held.push(event);
@@ -107,7 +102,6 @@ export class Rallies {
       return;
     }
     this.#close(courtId);
-    if (this.#open.size >= COURTS_MAX) this.#close(this.#open.keys().next().value!);
     this.#open.set(courtId, { startMs: eotMs, hits: 1, last: hit, before: undefined, lastMs: eotMs });
   }
 
@@ -134,8 +128,8 @@ export class Rallies {
       if (open.last.bounces.length < 2) open.last.bounces.push(verdictOf(payload));
     }
     const { playerId, shotType } = payload;
-    if (isSecond && playerId === undefined && shotType === undefined) this.#tell.secondBounce();
-    else this.#tell.bounce(payload, isOfRally && !isSecond ? open.last : NOBODY);
+    const isUnnamed = playerId === undefined && shotType === undefined;
+    this.#tell.bounce(payload, !isSecond ? (isOfRally ? open.last : NOBODY) : isUnnamed ? undefined : NOBODY);
   }
 
   #speed({ courtId, eotMs, payload }: BallEvent): void {

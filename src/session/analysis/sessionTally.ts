@@ -22,14 +22,10 @@ export class SessionTally {
   /** Distinct events, at their highest revision: everything below counts these. */
   current = 0;
   readonly byType = new Map<EventType, number>();
-  readonly courts = new NamedTallies(NAMES_KEPT, { others: 'others' }, () => null);
-  readonly venues = new NamedTallies(NAMES_KEPT, { others: 'others' }, () => null);
+  readonly courts = new NamedTallies(NAMES_KEPT, () => null, 'others');
+  readonly venues = new NamedTallies(NAMES_KEPT, () => null, 'others');
   /** Everybody whom a hit, a position or an identity names, and what names nobody. */
-  readonly players = new NamedTallies(
-    PLAYERS_MAX,
-    { others: OTHER_PLAYERS, unnamed: NO_PLAYER },
-    () => new PlayerTally(),
-  );
+  readonly players = new NamedTallies(PLAYERS_MAX, () => new PlayerTally(), OTHER_PLAYERS, NO_PLAYER);
   firstMs = 0;
   lastMs = 0;
   bouncesWithoutPlace = 0;
@@ -52,7 +48,6 @@ export class SessionTally {
     this.#rallies = new Rallies(
       {
         bounce: (payload, by) => this.#addLanding(payload, by),
-        secondBounce: () => this.secondBounces++,
         speed: (payload, by) => this.#addSpeed(payload, by),
         rally: (rally) => this.#addRally(rally),
       },
@@ -103,7 +98,11 @@ export class SessionTally {
     this.#rallies.end();
   }
 
-  #addLanding(payload: Payload, by: Striker): void {
+  #addLanding(payload: Payload, by: Striker | undefined): void {
+    if (by === undefined) {
+      this.secondBounces++;
+      return;
+    }
     const { x, y } = payload;
     const { playerId, shotType } = strikerOf(payload, by);
     const verdict = verdictOf(payload);

@@ -20,9 +20,7 @@ const ROW_GROUP_BYTES = 16 * 1024 ** 2;
 type Value = string | number | bigint | boolean | null;
 
 const TEXT = { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } } as const;
-const DOUBLE = { type: 'DOUBLE' } as const;
-const BOOLEAN = { type: 'BOOLEAN' } as const;
-const INTEGER = { type: 'INT64' } as const;
+const [DOUBLE, BOOLEAN, INTEGER] = [{ type: 'DOUBLE' }, { type: 'BOOLEAN' }, { type: 'INT64' }] as const;
 /** Nanoseconds since 1970-01-01T00:00:00Z. */
 const TIME = {
   type: 'INT64',
@@ -34,15 +32,13 @@ type Type = typeof TEXT | typeof DOUBLE | typeof BOOLEAN | typeof INTEGER | type
 /** A column without a value has null. */
 type Typed = readonly [Type, (event: ReadEvent, payload: PayloadColumns) => Value, 'optional'?];
 
-function ofPayload(name: PayloadField): Typed {
-  return [OF_KIND[PAYLOAD[name].kind], (_, payload) => payload[name] ?? null, 'optional'];
-}
+const OF_PAYLOAD = PAYLOAD_FIELDS.map((name): [PayloadField, Typed] => [
+  name,
+  [OF_KIND[PAYLOAD[name].kind], (_, payload) => payload[name] ?? null, 'optional'],
+]);
 
 const TYPED: Readonly<Record<ColumnName, Typed>> = {
-  ...(Object.fromEntries(PAYLOAD_FIELDS.map((name) => [name, ofPayload(name)])) as Record<
-    PayloadField,
-    Typed
-  >),
+  ...(Object.fromEntries(OF_PAYLOAD) as Record<PayloadField, Typed>),
   session_id: [TEXT, ({ sessionId }) => sessionId],
   event_id: [TEXT, ({ eventId }) => eventId],
   revision: [INTEGER, ({ revision }) => BigInt(revision)],

@@ -8,6 +8,7 @@ import type { CellValue, Time } from './xlsxSheet.ts';
 /** A session has a few players and courts: events of further names are counted together. */
 const NAMES_COUNTED = 10_000;
 const OTHERS = '(others)';
+const NONE = PLAYER_TYPES.map(() => 0);
 
 interface Player {
   /** How many events name the player, in the order of PLAYER_TYPES. */
@@ -19,10 +20,8 @@ interface Player {
 /** What the sheets Summary and Players say of a session, counted as its events pass, in order of eot. */
 export class SessionTotals {
   readonly #types = new Map<string, number>(EVENT_TYPES.map((type) => [type, 0]));
-  readonly #courts = new NamedTallies(NAMES_COUNTED, { others: OTHERS }, () => ({ events: 0 }));
-  readonly #players = new NamedTallies<Player>(NAMES_COUNTED, { others: OTHERS }, () => ({
-    named: PLAYER_TYPES.map(() => 0),
-  }));
+  readonly #courts = new NamedTallies(NAMES_COUNTED, () => ({ events: 0 }), OTHERS);
+  readonly #players = new NamedTallies(NAMES_COUNTED, (): Player => ({ named: NONE.slice() }), OTHERS);
   #events = 0;
   #first: Time | undefined;
   #last: Time | undefined;

@@ -36,9 +36,6 @@ function isText(name: string): boolean {
   return name in PAYLOAD && PAYLOAD[name as PayloadField].kind === 'string';
 }
 
-/** Courts whose last hit is remembered: a camera may send any name. */
-const COURTS_MAX = 1_000;
-
 /** The types that have one row per event. */
 const LISTED = EVENT_TYPES.filter((type) => TYPES[type].about === 'ball');
 
@@ -69,8 +66,7 @@ export class XlsxWriter implements EventWriter {
       const payload = payloadColumns(event.payload);
       this.#totals.add(event, payload);
       const { type, courtId, eotMs } = event;
-      if (type === 'BALL_HIT' && (this.#hits.has(courtId) || this.#hits.size < COURTS_MAX))
-        this.#hits.set(courtId, { eotMs, player: payload.player_id });
+      if (type === 'BALL_HIT') this.#hits.set(courtId, { eotMs, player: payload.player_id });
       const hit = this.#hits.get(courtId);
       const player = hit !== undefined && eotMs - hit.eotMs <= FLIGHT_MS ? hit.player : undefined;
       this.#lists.get(type)?.add(event, { ...payload, player_id: payload.player_id ?? player });

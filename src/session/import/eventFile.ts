@@ -126,16 +126,13 @@ function innerEvent(text: Buffer): Buffer | 'body' | undefined {
 
 /** @returns for a line, the sentence that a client would get for a body. */
 export function sentenceOf({ message, members }: Pick<Problem, 'message' | 'members'>): string {
-  const { details = [], details_total = details.length } = members;
-  if (details.length === 0) {
-    return message
-      .replace(/^The body/, 'the line')
-      .replace(/^(The|One) event/, 'the event')
-      .replace(/ or an array of events\.$/, '.')
-      .replace(/ Send one array of events.*$/, ' Put each event on a line of its own.')
-      .replace(/ Nothing was stored\.$/, '');
-  }
+  const { details = [] } = members;
   const faults = details.map(({ path, message }) => (path === '' ? `it ${message}` : `${path} ${message}`));
-  const more = details_total - details.length;
-  return `the event is invalid: ${faults.join('; ')}${more > 0 ? `; and ${more} more faults` : ''}.`;
+  if (faults.length > 0) return `the event is invalid: ${faults.join('; ')}.`;
+  return message
+    .replace(/^The body/, 'the line')
+    .replace(/^(The|One) event/, 'the event')
+    .replace(/ or an array of events\.$/, '.')
+    .replace(/ Send one array of events.*$/, ' Put each event on a line of its own.')
+    .replace(/ Nothing was stored\.$/, '');
 }

@@ -1,8 +1,99 @@
 import type { Bins } from '../../base/bins.ts';
 import { count, type Html, html, localTime, number } from '../../base/html.ts';
 import { span } from '../../base/units.ts';
+import type { Line } from '../../protocol/courtLines.ts';
 import type { Timeline } from '../analysis/timeline.ts';
-import { barChart, ticks, wholeTicks } from './chart.ts';
+import { Drawing, figure, linear, mark, type Range } from './svg.ts';
+
+/** Charts are drawn at the width of a phone, and a wide page puts them side by side: scaled down, their text would be too small. */
+const [WIDTH, HEIGHT] = [328, 190];
+/** Room below the bars, for the axis and what it is called. */
+const BELOW_PX = 36;
+/** Between an axis and its labels. */
+const LABEL_GAP_PX = 9;
+/** A text is below its place. */
+const BELOW = { dy: '.71em' };
+/** Pixels from the bars up to the name of a rule: on a line each, since two may be close together, or the same. */
+const RULES_UP_PX = [26, 12] as const;
+
+interface BarChart {
+  /** In values. */
+  readonly bars: readonly Line[];
+  /** The values at the left and the right. */
+  readonly x: Range;
+  /** What stands below the axis: at which values a number, and what they are. */
+  readonly ticks: readonly number[];
+  readonly unit: string;
+  /** Values that a dashed line marks, with their names: at most two. */
+  readonly rules?: readonly (readonly [value: number, name: string])[];
+  /** For screen readers. */
+  readonly name: string;
+  readonly caption: Html;
+}
+
+/** @returns a chart of bars that begin at 0. */
+function barChart({ bars, x, ticks: at, unit, rules = [], name, caption }: BarChart): Html {
+  const most = Math.max(...bars.map(({ y2 }) => y2));
+  // Counts of four digits and more need more room, and so do the names of rules.
+  const left = Math.max(36, 12 + 7 * number(most).length);
+  const [right, top] = rules.length === 0 ? [WIDTH - 20, 24] : [WIDTH - 40, 32];
+  const bottom = HEIGHT - BELOW_PX;
+  const within = new Drawing(linear(x, [left, right]), linear([0, most], [bottom, top]));
+  const line = (place: Line, look = {}) => mark('line', { ...place, stroke: 'var(--ink)', ...look });
+  const text = (x: number, y: number, content: string, look: object) =>
+    mark('text', { x, y, ...look }, content);
+  const down = wholeTicks(most);
+  const widthPx = within.x(bars[0]?.x2 ?? 1) - within.x(bars[0]?.x1 ?? 0);
+  const marks = [
+    ...at.flatMap((value) => {
+      const place = within.x(value);
+      return [
+        line({ x1: place, y1: bottom, x2: place, y2: bottom + 3 }),
+        text(place, bottom + LABEL_GAP_PX, plain(at)(value), BELOW),
+      ];
+    }),
+    text((left + right) / 2, HEIGHT - 12, unit, BELOW),
+    ...down.map((value) =>
+      text(left - LABEL_GAP_PX, within.y(value), plain(down)(value), { dy: '.32em', 'text-anchor': 'end' }),
+    ),
+    mark(
+      'g',
+      { fill: 'var(--in)' },
+      bars.map((bar) => within.rect(bar, {}, [Math.min(0.5, widthPx / 4), 0])),
+    ),
+    line({ x1: left, y1: bottom, x2: right, y2: bottom }),
+    ...rules.flatMap(([value, name], i) => {
+      const place = within.x(value);
+      return [
+        line({ x1: place, y1: top, x2: place, y2: bottom }, { 'stroke-dasharray': '4 3' }),
+        text(place + 3, top - RULES_UP_PX[i]!, name, { ...BELOW, 'text-anchor': 'start' }),
+      ];
+    }),
+  ];
+  return figure({ name, caption, width: WIDTH, height: HEIGHT, marks });
+}
+
+/** @returns how tick values are written: with as many digits as their step has. */
+function plain(at: readonly number[]): (value: number) => string {
+  const step = (at[1] ?? 1) - (at[0] ?? 0);
+  const digits = step < 1 ? Math.ceil(-Math.log10(step) - 1e-6) : 0;
+  return (value) => number(value, digits);
+}
+
+/** @param about how many. @returns round values in a range: multiples of 1, 2 or 5 times a power of ten. */
+export function ticks([from, to]: Range, about: number): number[] {
+  const wanted = (to - from) / about;
+  const power = 10 ** Math.floor(Math.log10(wanted));
+  const factor = [10, 5, 2, 1].find((factor) => wanted / power >= factor / Math.SQRT2) ?? 1;
+  const step = factor * power;
+  const [first, last] = [Math.ceil(from / step - 1e-9), Math.floor(to / step + 1e-9)];
+  return Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step);
+}
+
+/** @returns ticks from 0 on, none between whole numbers. */
+export function wholeTicks(most: number, about = 5): number[] {
+  return ticks([0, most], Math.min(about, most));
+}
 
 interface HistogramOptions {
   readonly title: string;

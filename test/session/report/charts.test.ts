@@ -1,7 +1,6 @@
 import t from 'tap';
 import { Bins } from '../../../src/base/bins.ts';
-import { ticks, wholeTicks } from '../../../src/session/report/chart.ts';
-import { histogram } from '../../../src/session/report/charts.ts';
+import { histogram, ticks, wholeTicks } from '../../../src/session/report/charts.ts';
 
 t.test('ticks are round values within their range', (t) => {
   t.strictSame(ticks([0, 27], 4), [0, 5, 10, 15, 20, 25]);
