@@ -54,8 +54,7 @@ export interface DaemonStatus {
   readonly status: Status;
 }
 
-export const SHIP_STATES = ['off', 'connecting', 'current', 'behind', 'fenced', 'refused'] as const;
-export type ShipState = (typeof SHIP_STATES)[number];
+export type ShipState = 'off' | 'connecting' | 'current' | 'behind' | 'fenced' | 'refused';
 
 /** `ship` in `courtd status --json`; null means unknown. */
 export interface ShipStatus {

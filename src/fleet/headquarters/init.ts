@@ -8,23 +8,16 @@ import {
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../../base/operatorError.ts';
-import { MESSAGE_BYTES, STATUS_STREAM, STATUS_SUBJECTS, STREAM, SUBJECTS } from '../log/fleetLog.ts';
+import { MESSAGE_BYTES, STATUS_STREAM, STREAM, statusSubjectOf, subjectOf } from '../log/fleetLog.ts';
 import { CODE, codeOf } from '../nats/faults.ts';
 import { untilReady } from './withHeadquarters.ts';
-
-/** What was done with a stream. */
-export interface MadeStream {
-  readonly name: string;
-  readonly outcome: 'created' | 'existed';
-  readonly copies: number;
-}
 
 type Plan = Partial<StreamConfig> & { readonly name: string; readonly subjects: string[] };
 
 /** Nothing in it expires: a full disk refuses new events, and the boxes keep them. Single messages can be deleted. */
 const LOG: Plan = {
   name: STREAM,
-  subjects: [SUBJECTS],
+  subjects: [subjectOf('*', '*')],
   storage: StorageType.File,
   retention: RetentionPolicy.Limits,
   discard: DiscardPolicy.New,
@@ -38,41 +31,36 @@ const LOG: Plan = {
 const STATUS: Plan = {
   ...LOG,
   name: STATUS_STREAM,
-  subjects: [STATUS_SUBJECTS],
+  subjects: [statusSubjectOf('>')],
   max_msgs_per_subject: 1,
   max_msg_size: -1,
   deny_delete: true,
   deny_purge: false,
   allow_rollup_hdrs: true,
 };
-const COPIES = 3;
 
 /**
  * Creates the stream and the bucket of a fleet, if they do not exist: with three copies if there are three servers, else one.
- * @throws {OperatorError} if one exists with other settings.
+ * @returns what was done with each. @throws {OperatorError} if one exists with other settings.
  */
-export async function createStreams(nc: NatsConnection): Promise<MadeStream[]> {
+export async function createStreams(nc: NatsConnection) {
   const jsm = await jetstreamManager(nc, { checkAPI: false });
   const plans = [LOG, STATUS];
   // Before anything is created: all or nothing.
   const found = await untilReady(() => Promise.all(plans.map((plan) => copiesOf(jsm, plan))));
-  const made: MadeStream[] = [];
-  for (const [i, plan] of plans.entries()) {
-    const copies = found[i]!;
-    const { name } = plan;
-    if (copies > 0) made.push({ name, outcome: 'existed', copies });
-    else made.push({ name, outcome: 'created', copies: await create(jsm, plan) });
-  }
-  return made;
+  return Array.fromAsync(plans, async (plan, i) => {
+    const outcome = found[i] === undefined ? 'created' : 'existed';
+    return { name: plan.name, outcome, copies: found[i] ?? (await create(jsm, plan)) };
+  });
 }
 
-/** @returns how many copies a stream has; 0 if it does not exist. @throws {OperatorError} if its settings are others. */
-async function copiesOf(jsm: JetStreamManager, plan: Plan): Promise<number> {
+/** @returns how many copies a stream has; undefined if it does not exist. @throws {OperatorError} if its settings are others. */
+async function copiesOf(jsm: JetStreamManager, plan: Plan): Promise<number | undefined> {
   const info = await jsm.streams.info(plan.name).catch((error) => {
     if (codeOf(error) === CODE.noStream) return undefined;
     throw error;
   });
-  if (info === undefined) return 0;
+  if (info === undefined) return undefined;
   const settings = Object.keys(plan) as (keyof StreamConfig)[];
   // The servers leave out what is false or 0.
   const others = settings.filter((name) => `${info.config[name] || ''}` !== `${plan[name] || ''}`);
@@ -84,14 +72,13 @@ async function copiesOf(jsm: JetStreamManager, plan: Plan): Promise<number> {
 }
 
 /** With three copies, or one if there are not three servers, for which it waits a minute. @returns how many. */
-async function create(jsm: JetStreamManager, plan: Plan): Promise<number> {
-  const add = (copies: number) => untilReady(() => jsm.streams.add({ ...plan, num_replicas: copies }));
+async function create(jsm: JetStreamManager, plan: Plan, copies = 3): Promise<number> {
   try {
-    await add(COPIES);
-    return COPIES;
+    await untilReady(() => jsm.streams.add({ ...plan, num_replicas: copies }));
+    return copies;
   } catch (error) {
-    if (![CODE.notClustered, CODE.noPeers].some((code) => code === codeOf(error))) throw error;
-    await add(1);
-    return 1;
+    if (copies === 1 || ![CODE.notClustered, CODE.noPeers].some((code) => code === codeOf(error)))
+      throw error;
+    return create(jsm, plan, 1);
   }
 }

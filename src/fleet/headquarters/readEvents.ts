@@ -17,8 +17,7 @@ export async function* readEvents(
   after: number,
 ): AsyncGenerator<string[]> {
   const ends: Ends = new Map();
-  const filter = box && subjectOf(box, '*');
-  for await (const { subject, seq, headers, data } of readStream(nc, { stream: STREAM, filter })) {
+  for await (const { subject, seq, headers, data } of readStream(nc, STREAM, subjectOf(box ?? '*', '*'))) {
     const source = sourceOf(subject);
     const chunk = readChunk(data, headers);
     if (typeof chunk === 'string')
@@ -45,7 +44,7 @@ function follow(ends: Ends, { box, epoch }: ReturnType<typeof sourceOf>, { after
   const key = `${box}.${epoch}`;
   const [end, highest] = [ends.get(key), ends.get(box) ?? 0];
   ends.set(key, last).set(box, Math.max(highest, last));
-  if (end !== undefined) return after === end ? undefined : end;
   // A new epoch begins behind what headquarters had, or, after a restore, behind what the backup had of that.
-  return after <= highest ? undefined : highest;
+  const isNext = end === undefined ? after <= highest : after === end;
+  return isNext ? undefined : (end ?? highest);
 }

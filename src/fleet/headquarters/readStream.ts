@@ -1,19 +1,8 @@
 import { DeliverPolicy, type JsMsg, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../../base/operatorError.ts';
-import { STATUS_SUBJECTS, STREAM, SUBJECTS } from '../log/fleetLog.ts';
 import { CODE, codeOf } from '../nats/faults.ts';
 import { untilReady } from './withHeadquarters.ts';
-
-interface ReadStreamOptions {
-  readonly stream: string;
-  /** Only these subjects. */
-  readonly filter?: string | undefined;
-  /** Only the last message of each subject. */
-  readonly last?: boolean;
-  /** Only headers, no data. */
-  readonly headersOnly?: boolean;
-}
 
 /** Messages in flight: a chunk is at most half a megabyte. */
 const AHEAD = 32;
@@ -25,19 +14,20 @@ const STALLED_MS = 60_000;
 /**
  * Reads a stream in order, from its first message to the last one that was there when it began. Lost connections and
  * elections are passed over; no message is left out or given twice.
+ * @param filter only these subjects: with ">" nats-server 2.15 finds none if the last message of the stream was deleted.
+ * @param isLast only the last message of each subject.
  * @throws {OperatorError} if there is no such stream, or its servers stop answering.
  */
-export async function* readStream(nc: NatsConnection, options: ReadStreamOptions): AsyncGenerator<JsMsg> {
-  const { stream, last = false, headersOnly = false } = options;
-  // With ">" nats-server 2.15 finds none if the last message of the stream was deleted.
-  const filter = options.filter ?? (stream === STREAM ? SUBJECTS : STATUS_SUBJECTS);
+export async function* readStream(
+  nc: NatsConnection,
+  stream: string,
+  filter: string,
+  isLast = false,
+): AsyncGenerator<JsMsg> {
   const lastSeq = await untilReady(() => lastSeqOf(nc, stream, filter));
   if (lastSeq === 0) return;
-  const wanted = {
-    filter_subjects: filter,
-    deliver_policy: last ? DeliverPolicy.LastPerSubject : DeliverPolicy.All,
-    headers_only: headersOnly,
-  };
+  const deliver_policy = isLast ? DeliverPolicy.LastPerSubject : DeliverPolicy.All;
+  const wanted = { filter_subjects: filter, deliver_policy };
   const consumer = await untilReady(() => jetstream(nc).consumers.get(stream, wanted));
   const messages = await consumer.consume({ max_messages: AHEAD, idle_heartbeat: HEARTBEAT_MS });
   const giveUp = () => setTimeout(() => messages.stop(), STALLED_MS);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
+import type { MsgHdrs } from '@nats-io/transport-node';
 
 /** A chunk of a box's log is one message: events as `courtd tail --json` prints them, one line each, as gzip (design 8). */
 
@@ -23,11 +24,6 @@ export interface Chunk {
   readonly lines: readonly string[];
 }
 
-/** What headers are read from: those of the NATS library. */
-interface Headers {
-  get(name: string): string;
-}
-
 /** @returns the message that carries a chunk: its data, and its headers by name. */
 export async function messageOf({ after, last, lines }: Chunk) {
   const data = await gzip(lines.join(''));
@@ -40,19 +36,10 @@ export async function messageOf({ after, last, lines }: Chunk) {
   return { data, headers };
 }
 
-/** @returns the number in a header; NaN if there is none. */
-export function numberIn(
-  headers: Headers | undefined,
-  name: 'Courtd-After' | 'Courtd-Last' | 'Courtd-Count',
-) {
-  const text = headers?.get(name) ?? '';
-  return /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-}
-
 /** @returns the chunk of a message, or in what the message is damaged. */
-export function readChunk(data: Uint8Array, headers: Headers | undefined): Chunk | string {
-  const [after, last] = [numberIn(headers, 'Courtd-After'), numberIn(headers, 'Courtd-Last')];
-  const count = numberIn(headers, 'Courtd-Count');
+export function readChunk(data: Uint8Array, headers: Pick<MsgHdrs, 'get'> | undefined): Chunk | string {
+  const numberIn = (name: string) => Number(/^\d{1,15}$/.exec(headers?.get(name) ?? '')?.[0]);
+  const [after, last, count] = [numberIn('Courtd-After'), numberIn('Courtd-Last'), numberIn('Courtd-Count')];
   if (!(after < last && count > 0)) return 'it does not have the headers of a chunk';
   if (headers?.get('Courtd-SHA256') !== sha256Of(data)) return 'its data does not match Courtd-SHA256';
   let lines: string[];

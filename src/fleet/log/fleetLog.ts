@@ -6,11 +6,10 @@
 export const STREAM = 'FLEET';
 /** The bucket `court-status`. */
 export const STATUS_STREAM = 'KV_court-status';
-export const SUBJECTS = 'court.v1.*.*';
-export const STATUS_SUBJECTS = '$KV.court-status.>';
 /** Of a message, at most: the largest event that a box accepts, and its headers. */
 export const MESSAGE_BYTES = 9 * 1024 ** 2;
 
+/** `*` is every box, or every epoch. */
 export function subjectOf(box: string, epoch: string): string {
   return `court.v1.${box}.${epoch}`;
 }

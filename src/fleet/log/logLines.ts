@@ -11,8 +11,9 @@ import { databaseOfLog, type LoggedEvent } from '../../store/keep/databaseOfLog.
 
 /** Lines of `tail --json` and of `fleet tail`, read back to what was stored. */
 
+/** A late line of `tail --order eot` is none: it is out of the order of arrival. */
 const HEAD =
-  /^\{(?:"box":"([^"]*)","epoch":"([^"]*)",)?"seq":(\d{1,16}),"received_at":"([^"]*)",(?:"erased":(true),)?(?:"late":(true),)?"event":(?=\{)/;
+  /^\{(?:"box":"([^"]*)","epoch":"([^"]*)",)?"seq":(\d{1,16}),"received_at":"([^"]*)",(?:"erased":(true),)?"event":(?=\{)/;
 /** As far as the headers at headquarters go. */
 const SEQ_MAX = 1e15 - 1;
 
@@ -43,24 +44,17 @@ function fault(number: number, what: string): OperatorError {
   );
 }
 
-function decodeLine(line: Line): LoggedEvent {
-  const { length, isErased, ...head } = parseHead(line);
-  const event = decodeEvent(line.number, line.bytes.toString().slice(length, -1));
-  return { ...head, event: isErased ? { ...event, erased: true } : event };
-}
-
-function parseHead({ bytes, number }: Line) {
-  if (!isUtf8(bytes)) throw fault(number, 'is not UTF-8');
+function decodeLine({ bytes, number }: Line): LoggedEvent {
   const text = bytes.toString();
-  const match = HEAD.exec(text);
-  if (match === null || !text.endsWith('}')) throw fault(number, 'is no line of an event');
-  const [head, box, epoch, given, time, erased, late] = match;
+  const match = isUtf8(bytes) && text.endsWith('}') && HEAD.exec(text);
+  if (!match) throw fault(number, 'is no line of an event');
+  const [head, box, epoch, given, time, erased] = match;
   const [seq, receivedMs] = [Number(given), Date.parse(time!)];
-  if (late !== undefined) throw fault(number, 'is out of the order of arrival: leave "--order" out');
   if (seq < 1 || seq > SEQ_MAX) throw fault(number, `has the seq ${given}, which no event has`);
   if (!isTime(receivedMs) || new Date(receivedMs).toISOString() !== time)
     throw fault(number, `has a "received_at" that is no time of courtd's: ${time}`);
-  return { box, epoch, seq, receivedMs, isErased: erased !== undefined, length: head.length };
+  const event = decodeEvent(number, text.slice(head.length, -1));
+  return { box, epoch, seq, receivedMs, event: erased === undefined ? event : { ...event, erased: true } };
 }
 
 function decodeEvent(number: number, text: string): CourtEvent {

@@ -28,34 +28,31 @@ const HANDSHAKE_MS = 10_000;
 export class Connector {
   /** The servers, without anything secret. */
   readonly shown: string;
-  readonly #address: ReturnType<typeof parseServers>;
-  readonly #files: Omit<Headquarters, 'url'>;
+  readonly #headquarters: Headquarters;
 
   /** @throws {UsageError} if the URL is wrong. @throws {OperatorError} if a file cannot be read. */
-  constructor({ url, ...files }: Headquarters) {
-    this.#address = parseServers(url);
-    this.shown = this.#address.shown;
-    this.#files = files;
-    for (const file of [files.creds, files.ca]) readSecret(file);
+  constructor(headquarters: Headquarters) {
+    this.shown = parseServers(headquarters.url).shown;
+    this.#headquarters = headquarters;
+    for (const file of [headquarters.creds, headquarters.ca]) readSecret(file);
   }
 
   /** @param more options of the library. @throws {NatsFault} of the last server that was tried. */
   async connect(name: string, more: ConnectionOptions): Promise<NatsConnection> {
-    const { servers, hosts, isTls, shown: _, ...login } = this.#address;
+    const { url, ...files } = this.#headquarters;
+    const { hosts, isTls, shown: _, ...login } = parseServers(url);
     try {
-      const ca = readSecret(this.#files.ca);
-      const tls = {
-        // The library checks a certificate against the name in the URL, and not at all if the URL has an address.
-        checkServerIdentity: (_name: string, certificate: PeerCertificate) =>
-          identityFault(hosts, certificate),
-        ...(ca === undefined ? {} : { ca }),
-      };
+      const [ca, creds] = [readSecret(files.ca), readSecret(files.creds)];
+      // The library checks a certificate against the name in the URL, and not at all if the URL has an address.
+      const checkServerIdentity = (_name: string, certificate: PeerCertificate) =>
+        identityFault(hosts, certificate);
+      const tls = { checkServerIdentity, ...(ca !== undefined && { ca }) };
       return await connect({
-        servers,
         name,
         ...login,
-        ...this.#authenticator(),
-        ...(isTls || ca !== undefined ? { tls } : {}),
+        // Counts for more than the user of the URL.
+        ...(creds !== undefined && { authenticator: authenticatorOf(creds) }),
+        ...((isTls || ca !== undefined) && { tls }),
         pingInterval: PING_MS,
         timeout: HANDSHAKE_MS,
         // Servers announce addresses of their own network, which a venue may be unable to reach.
@@ -66,18 +63,15 @@ export class Connector {
       throw faultOf(error, this.shown);
     }
   }
+}
 
-  /** A credentials file counts for more than the user of the URL. */
-  #authenticator(): ConnectionOptions {
-    const creds = readSecret(this.#files.creds);
-    if (creds === undefined) return {};
-    if (!/BEGIN NATS USER JWT[\s\S]*BEGIN USER NKEY SEED/.test(creds))
-      throw new NatsFault(
-        'refused',
-        'The credentials file holds no NATS credentials. It must have the JWT and the seed that headquarters made for this user.',
-      );
-    return { authenticator: credsAuthenticator(Buffer.from(creds)) };
-  }
+function authenticatorOf(creds: string) {
+  if (/BEGIN NATS USER JWT[\s\S]*BEGIN USER NKEY SEED/.test(creds))
+    return credsAuthenticator(Buffer.from(creds));
+  throw new NatsFault(
+    'refused',
+    'The credentials file holds no NATS credentials. It must have the JWT and the seed that headquarters made for this user.',
+  );
 }
 
 /** @returns the text of a file; undefined if it is empty: a unit can name a credential that may not be set. @throws {OperatorError} */

@@ -47,14 +47,9 @@ const FAULTS: readonly (readonly [RegExp, FaultKind, string])[] = [
     'WHERE does not let this user do that (WHY). Give a box the permissions of FLEET.md for its COURTD_SHIP_BOX; "courtd fleet" needs the user of headquarters.',
   ],
   [
-    /SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)|\bCERT_|ERR_TLS_CERT_/,
+    /SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)|\bCERT_|ERR_(SSL|TLS)_|EPROTO|\btls\b/i,
     'refused',
-    'This machine does not accept the certificate of WHERE (WHY). Check the name in the URL, the clock ("timedatectl"), and the certificate of the authority: COURTD_SHIP_CA on a box, --ca for "courtd fleet".',
-  ],
-  [
-    /ERR_(SSL|TLS)_|EPROTO|\btls\b/i,
-    'refused',
-    'WHERE and this machine do not agree on TLS (WHY). Check the scheme and the port of the URL.',
+    'This machine does not accept the certificate of WHERE, or its TLS (WHY). Check the scheme, the name and the port in the URL, the clock ("timedatectl"), and the certificate of the authority: COURTD_SHIP_CA on a box, --ca for "courtd fleet".',
   ],
   [
     /\b10054\b|max_payload size exceeded/,

@@ -1,7 +1,7 @@
 import type { CopyStatus } from '../../health/boxStatus.ts';
 import type { Epoch } from '../../store/db/epochs.ts';
 import type { Lag, ShippedOf } from '../../store/read/shipLag.ts';
-import { behindBy, is, isRecent, knownUpTo, ReportFile, runDirectory } from './reportFile.ts';
+import { behindBy, isRecent, knownUpTo, reportFile, runDirectory } from './reportFile.ts';
 
 /** How far a copy is, as `backup --follow` reports it. What is not known is null. */
 export interface CopyReport {
@@ -18,13 +18,9 @@ export interface CopyReport {
   readonly error: string | null;
 }
 
-export const copyReport = new ReportFile<CopyReport>('copy.json', {
-  at: is.text,
-  place: is.text,
-  epoch: is.textOrNull,
-  seq: is.seqOrNull,
-  last_at: is.textOrNull,
-  error: is.textOrNull,
+export const copyReport = reportFile<CopyReport>('copy.json', {
+  texts: ['at', 'place', 'epoch', 'last_at', 'error'],
+  seqs: ['seq'],
 });
 
 /** @param readLag reads what readShipLag returns. @returns null if there is none: without COURTD_COPY_DIR it ends with its follower. */

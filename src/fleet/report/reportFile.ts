@@ -20,54 +20,56 @@ export function runDirectory(env: NodeJS.ProcessEnv, data: string): string | und
   return env.COURTD_RUN_DIR ?? (data === '/var/lib/courtd' ? '/run/courtd' : undefined);
 }
 
-/** What the members of a report may be. */
-type Shape<Report> = Readonly<Record<keyof Report, (value: unknown) => boolean>>;
-const text = (value: unknown) => typeof value === 'string';
-const seq = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
-export const is = {
-  text,
-  textOrNull: (value: unknown) => value === null || text(value),
-  seqOrNull: (value: unknown) => value === null || seq(value),
-} as const;
-
-/** Written every few seconds: `at` says when. */
-export class ReportFile<Report extends { readonly at: string }> {
-  readonly #name: string;
-  readonly #shape: Shape<Report>;
-
-  /** @param name in the runtime directory. @param shape what each member may be. */
-  constructor(name: string, shape: Shape<Report>) {
-    this.#name = name;
-    this.#shape = shape;
-  }
-
-  /** Writes it, with `at`; long texts are cut. A failure, such as on a full disk, only makes the report older. */
-  write(runDir: string | undefined, report: Omit<Report, 'at'>): void {
-    if (runDir === undefined) return;
-    const file = path.join(runDir, this.#name);
-    // More than a small file could not be read back.
-    const short = (_: string, value: unknown) =>
-      typeof value === 'string' && value.length > TEXT_CHARS ? `${value.slice(0, TEXT_CHARS)}…` : value;
-    try {
-      fs.mkdirSync(path.dirname(file), { recursive: true });
-      writeAtomically(file, `${JSON.stringify({ at: new Date().toISOString(), ...report }, short)}\n`, true);
-    } catch {
-      // The next one tries again.
-    }
-  }
-
-  /** @returns the last report; undefined without one. Another user has written it, so it may be anything. */
-  read(runDir: string | undefined): Report | undefined {
-    if (runDir === undefined) return undefined;
-    try {
-      const report = membersOf(readSmall(path.join(runDir, this.#name))) as Record<keyof Report, unknown>;
-      const names = Object.keys(this.#shape) as (keyof Report)[];
-      return names.every((name) => this.#shape[name](report[name])) ? (report as Report) : undefined;
-    } catch {
-      return undefined;
-    }
-  }
+/** The members of a report: text or null, a seq or null. */
+interface Members<Report> {
+  readonly texts: readonly (keyof Report)[];
+  readonly seqs: readonly (keyof Report)[];
 }
+
+/**
+ * Such a file, which is written every few seconds: `at` says when.
+ * @param name in the runtime directory.
+ */
+export function reportFile<Report extends { readonly at: string }>(
+  name: string,
+  { texts, seqs }: Members<Report>,
+) {
+  return {
+    /** Writes it, with `at`; long texts are cut. A failure, such as on a full disk, only makes the report older. */
+    write(runDir: string | undefined, report: Omit<Report, 'at'>): void {
+      if (runDir === undefined) return;
+      const file = path.join(runDir, name);
+      // More than a small file could not be read back.
+      const short = (_: string, value: unknown) =>
+        typeof value === 'string' && value.length > TEXT_CHARS ? `${value.slice(0, TEXT_CHARS)}…` : value;
+      try {
+        fs.mkdirSync(path.dirname(file), { recursive: true });
+        writeAtomically(
+          file,
+          `${JSON.stringify({ at: new Date().toISOString(), ...report }, short)}\n`,
+          true,
+        );
+      } catch {
+        // The next one tries again.
+      }
+    },
+
+    /** @returns the last report; undefined without one. Another user has written it, so it may be anything. */
+    read(runDir: string | undefined): Report | undefined {
+      if (runDir === undefined) return undefined;
+      try {
+        const report = membersOf(readSmall(path.join(runDir, name))) as Report;
+        const hasTexts = texts.every((name) => report[name] === null || typeof report[name] === 'string');
+        const hasSeqs = seqs.every((name) => report[name] === null || isSeq(report[name]));
+        return hasTexts && hasSeqs ? report : undefined;
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+const isSeq = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
 
 /** Whether the process that wrote it still runs, as far as that is known. */
 export function isRecent({ at }: { readonly at: string }, nowMs = Date.now()): boolean {

@@ -1,9 +1,9 @@
 import type { DataDirectory } from '../../base/dataDirectory.ts';
-import { SHIP_STATES, type ShipState, type ShipView } from '../../health/boxStatus.ts';
+import type { ShipState, ShipView } from '../../health/boxStatus.ts';
 import type { Epoch } from '../../store/db/epochs.ts';
 import type { Lag, ShippedOf } from '../../store/read/shipLag.ts';
 import { shownUrl } from '../nats/address.ts';
-import { behindBy, is, isRecent, knownUpTo, ReportFile, runDirectory } from './reportFile.ts';
+import { behindBy, isRecent, knownUpTo, reportFile, runDirectory } from './reportFile.ts';
 
 /** How far a shipper is. */
 export interface ShipReport {
@@ -23,15 +23,9 @@ export interface ShipReport {
   readonly error: string | null;
 }
 
-export const shipReport = new ReportFile<ShipReport>('ship/ship.json', {
-  at: is.text,
-  box: is.text,
-  url: is.text,
-  epoch: is.textOrNull,
-  state: (value) => SHIP_STATES.some((state) => state === value),
-  shipped_seq: is.seqOrNull,
-  last_ack_at: is.textOrNull,
-  error: is.textOrNull,
+export const shipReport = reportFile<ShipReport>('ship/ship.json', {
+  texts: ['at', 'box', 'url', 'epoch', 'state', 'last_ack_at', 'error'],
+  seqs: ['shipped_seq'],
 });
 
 /** @param readLag reads what readShipLag returns. */

@@ -11,7 +11,7 @@ import { CHUNK_END, type LogHead } from './serveLog.ts';
 export class LogUnavailable extends OperatorError {}
 
 /** The next events of the log; none if none came for a while. */
-export interface Piece {
+interface Piece {
   /** As `tail --json` writes them, with their line ends. */
   readonly lines: readonly string[];
   /** Whether no later event is stored, as far as is known. */
@@ -25,22 +25,17 @@ export interface Feed {
   close(): void;
 }
 
-/** The log of a box, as a shipper reads it. */
-export interface BoxLog {
-  readonly head: LogHead;
-  /** @param after a seq. @yields the events behind it, without end; call it once. @throws {LogUnavailable} */
-  pieces(after: number): AsyncGenerator<Piece>;
-  close(): void;
-}
+/** The log of a box, as a shipper reads it: `pieces` yields the events behind a seq, without end; call it once. */
+export type BoxLog = Awaited<ReturnType<typeof openLog>>;
 
 /** @throws {LogUnavailable} */
-export async function openLog(feed: Feed): Promise<BoxLog> {
+export async function openLog(feed: Feed) {
   const lines = linesOf(feed);
   try {
     const { value } = await lines.next();
     const head = membersOf(value ?? '') as unknown as LogHead;
     if (Array.isArray(head.epochs) && head.epochs.length > 0)
-      return { head, pieces: (after) => piecesOf(feed, lines, after), close: () => feed.close() };
+      return { head, pieces: (after: number) => piecesOf(feed, lines, after), close: () => feed.close() };
     throw new LogUnavailable(
       'The log of this box cannot be read. Look for the messages of "courtd tail", such as with "journalctl -u courtd-feed@*".',
     );
@@ -73,12 +68,8 @@ async function* linesOf({ bytes }: Feed): AsyncGenerator<string> {
 
 /** @returns the feed behind a socket: that of courtd-feed.socket. */
 export function socketFeed(file: string): Feed {
-  const socket = net.connect(file);
-  return {
-    bytes: socket,
-    answer: (text) => void socket.write(text),
-    close: () => void socket.destroy(),
-  };
+  const bytes = net.connect(file);
+  return { bytes, answer: (text) => void bytes.write(text), close: () => void bytes.destroy() };
 }
 
 /** Compiled in the package. */

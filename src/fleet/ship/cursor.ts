@@ -2,14 +2,6 @@ import type { Epoch } from '../../store/db/epochs.ts';
 import { type Chunk, isSameEvent, seqOf } from '../log/chunk.ts';
 import type { BoxLog } from './boxLog.ts';
 
-/** The position at which the log continues at headquarters. */
-export interface Cursor {
-  /** Headquarters has every event up to here; 0: none. */
-  readonly seq: number;
-  /** The number of the epoch's last message in the stream; 0: it has none. */
-  readonly place: number;
-}
-
 /** The last message of an epoch at headquarters. */
 export interface LastChunk {
   readonly place: number;
@@ -38,13 +30,14 @@ export class Moved extends Error {
  * @param epochs of the log, the current one last.
  * @param lastOf asks headquarters.
  * @param isOurs whether the log has the events of a chunk.
+ * @returns the seq up to which headquarters has every event (0: none), and the number of the epoch's last message there (0: none).
  * @throws {Fenced} if the current epoch's last message is not of this log.
  */
 export async function startCursor(
   epochs: readonly Epoch[],
   lastOf: (epoch: string) => Promise<LastChunk | undefined>,
   isOurs: (chunk: Chunk) => Promise<boolean>,
-): Promise<Cursor> {
+): Promise<{ readonly seq: number; readonly place: number }> {
   const own = await lastOf(epochs.at(-1)!.name);
   if (own !== undefined) {
     if (own.chunk === undefined || !(await isOurs(own.chunk))) throw new Fenced();

@@ -1,4 +1,4 @@
-import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers as makeHeaders, type NatsConnection } from '@nats-io/transport-node';
 import { type Chunk, messageOf, readChunk } from '../log/chunk.ts';
 import { MESSAGE_BYTES, STREAM, statusSubjectOf, subjectOf } from '../log/fleetLog.ts';
@@ -9,11 +9,7 @@ import { type LastChunk, Moved } from './cursor.ts';
 /** A server syncs its disk before it acknowledges, and may have to elect a leader first. */
 const ANSWER_MS = 5_000;
 
-interface Link {
-  readonly connection: NatsConnection;
-  readonly publisher: JetStreamClient;
-  readonly manager: JetStreamManager;
-}
+const OPTIONS = { timeout: ANSWER_MS, checkAPI: false };
 
 /** Where a shipper sends the log of its box: a NatsLog, or something that behaves like one. */
 export type Headquarters = Pick<NatsLog, keyof NatsLog>;
@@ -26,7 +22,7 @@ export class NatsLog {
   readonly #connector: Connector;
   readonly #box: string;
   readonly #say: (sentence: string) => void;
-  #link: Link | undefined;
+  #connection: NatsConnection | undefined;
   #isTold = false;
 
   /** @param say is called once if the servers accept only smaller messages than an event may need. */
@@ -42,9 +38,7 @@ export class NatsLog {
     // The library's own reconnecting would hide why a connection cannot be made.
     const options = { inboxPrefix: `_INBOX.${this.#box}`, reconnect: false };
     const connection = await this.#connector.connect(`courtd ${this.#box}`, options);
-    const js = { timeout: ANSWER_MS, checkAPI: false };
-    const manager = await jetstreamManager(connection, js);
-    this.#link = { connection, publisher: jetstream(connection, js), manager };
+    this.#connection = connection;
     const limit = connection.info?.max_payload ?? MESSAGE_BYTES;
     if (limit >= MESSAGE_BYTES || this.#isTold) return;
     this.#isTold = true;
@@ -60,9 +54,10 @@ export class NatsLog {
    */
   async last(epoch: string): Promise<LastChunk | undefined> {
     const subject = subjectOf(this.#box, epoch);
-    const found = await this.#ask(({ manager }) =>
-      manager.direct.getMessage(STREAM, { last_by_subj: subject }),
-    );
+    const found = await this.#ask(async (connection) => {
+      const { direct } = await jetstreamManager(connection, OPTIONS);
+      return direct.getMessage(STREAM, { last_by_subj: subject });
+    });
     if (found === null) return undefined;
     // A message of another subject must not fence this box.
     if (!(found.seq > 0) || found.subject !== subject) throw this.#unclear();
@@ -80,8 +75,8 @@ export class NatsLog {
     const headers = makeHeaders();
     for (const [name, value] of Object.entries(own)) headers.set(name, value);
     const options = { headers, expect: { lastSubjectSequence: last } };
-    const { seq, stream } = await this.#ask(({ publisher }) =>
-      publisher.publish(subjectOf(this.#box, epoch), data, options),
+    const { seq, stream } = await this.#ask((connection) =>
+      jetstream(connection, OPTIONS).publish(subjectOf(this.#box, epoch), data, options),
     );
     if (typeof seq !== 'number' || stream !== STREAM) throw this.#unclear();
     return seq;
@@ -90,27 +85,26 @@ export class NatsLog {
   /** Publishes the status of the box as JSON, if there is a connection: events may be connecting at this moment. */
   async tell(status: string): Promise<void> {
     if (!this.isOpen()) return;
-    const { connection } = this.#link!;
-    connection.publish(statusSubjectOf(this.#box), status);
-    await connection.flush();
+    this.#connection!.publish(statusSubjectOf(this.#box), status);
+    await this.#connection!.flush();
   }
 
   /** Whether there is a connection, as far as that is known without using it. */
   isOpen(): boolean {
-    return this.#link?.connection.isClosed() === false;
+    return this.#connection?.isClosed() === false;
   }
 
   close(): void {
     // Not waited for: nobody may be at its other end.
-    void this.#link?.connection.close().catch(() => {});
-    this.#link = undefined;
+    void this.#connection?.close().catch(() => {});
+    this.#connection = undefined;
   }
 
   /** @throws {NatsFault} or {Moved} */
-  async #ask<Result>(work: (link: Link) => Promise<Result>): Promise<Result> {
+  async #ask<Result>(work: (connection: NatsConnection) => Promise<Result>): Promise<Result> {
     await this.connect();
     try {
-      return await work(this.#link!);
+      return await work(this.#connection!);
     } catch (error) {
       if (CODE.moved.includes(codeOf(error) ?? 0)) throw new Moved();
       const fault = faultOf(error, this.#connector.shown);

@@ -5,18 +5,11 @@ import { UsageError } from '../../base/operatorError.ts';
 const PLAYERS = ['as-sent', 'pseudonym'] as const;
 export type Players = (typeof PLAYERS)[number];
 
-/** The settings of the shipper: the COURTD_SHIP_ variables. */
-export interface ShipSettings {
-  readonly url: string;
-  readonly box: string;
-  readonly creds: string | undefined;
-  readonly ca: string | undefined;
-  /** A socket; undefined: the log is read from the data directory. */
-  readonly feed: string | undefined;
-}
-
-/** @throws {UsageError} if a setting is missing or wrong. */
-export function shipSettings(env: NodeJS.ProcessEnv): ShipSettings {
+/**
+ * @returns the settings of the shipper. `feed` is a socket; undefined: the log is read from the data directory.
+ * @throws {UsageError} if a setting is missing or wrong.
+ */
+export function shipSettings(env: NodeJS.ProcessEnv) {
   const { COURTD_SHIP_URL: url, COURTD_SHIP_BOX: box = '' } = env;
   if (url === undefined)
     throw new UsageError(
@@ -28,13 +21,8 @@ export function shipSettings(env: NodeJS.ProcessEnv): ShipSettings {
       `COURTD_SHIP_BOX="${box}" is not the name of a box. ${fault} No other box may have it.`,
     );
   playersSetting(env);
-  return {
-    url,
-    box,
-    creds: env.COURTD_SHIP_CREDS,
-    ca: env.COURTD_SHIP_CA,
-    feed: env.COURTD_SHIP_FEED,
-  };
+  const { COURTD_SHIP_CREDS: creds, COURTD_SHIP_CA: ca, COURTD_SHIP_FEED: feed } = env;
+  return { url, box, creds, ca, feed };
 }
 
 /** @throws {UsageError} if COURTD_SHIP_PLAYERS is something else. */

@@ -109,11 +109,7 @@ export class Shipper {
 
   async #isOurs(chunk: Chunk): Promise<boolean> {
     const log = await openLog(this.#openFeed());
-    try {
-      return await hasChunk(log, chunk);
-    } finally {
-      log.close();
-    }
+    return hasChunk(log, chunk).finally(() => log.close());
   }
 
   /** Waits before the next try. @returns whether there is none. */
@@ -151,27 +147,22 @@ export class Shipper {
     if (state !== this.#report.state || error !== this.#report.error) onChange(this.#report);
   }
 
-  /** Once a minute, and at the end. */
+  /** Once a minute, and at the end: `status.json` of the daemon, with what the shipper knows better. */
   async #tellHeadquarters(isLast = false): Promise<void> {
     const now = performance.now();
     if (!this.#headquarters.isOpen() || (!isLast && now - this.#statusAt < STATUS_MS)) return;
     this.#statusAt = now;
-    // There is another one in a minute.
-    await this.#headquarters.tell(JSON.stringify(this.#status())).catch(() => {});
-  }
-
-  /** `status.json` of the daemon, with what the shipper knows better. */
-  #status(): object {
     const { at: _, ...own } = this.#report;
-    const { runDir } = this.#options;
-    const status = runDir === undefined ? {} : readStatus(path.join(runDir, 'status.json'));
-    return { ...status, ship: { ...(status.ship ?? {}), ...own } };
+    const status = statusIn(this.#options.runDir);
+    const told = { ...status, ship: { ...(status.ship as object), ...own } };
+    // There is another one in a minute.
+    await this.#headquarters.tell(JSON.stringify(told)).catch(() => {});
   }
 }
 
-function readStatus(file: string): Record<string, unknown> & { readonly ship?: object } {
+function statusIn(runDir: string | undefined): Record<string, unknown> {
   try {
-    return membersOf(fs.readFileSync(file, 'utf8'));
+    return runDir === undefined ? {} : membersOf(fs.readFileSync(path.join(runDir, 'status.json'), 'utf8'));
   } catch {
     return {};
   }
