@@ -78,7 +78,7 @@ t.test('untold, it listens on this machine alone; a second one says so, and chan
   const env = cleanEnvironment({ COURTD_DATA: data, COURTD_PORT: '0' });
   const { status, stdout, stderr } = await run(...COMMAND, { env });
   t.strictSame({ status, stdout }, { status: 1, stdout: '' });
-  t.match(stderr, /^courtd: Another "courtd serve" uses [^\n]+: stop it first [^\n]+\n$/);
+  t.match(stderr, /^courtd: Another "courtd serve" uses [^\n]+\. Stop it first [^\n]+\n$/);
   t.strictSame(await courtd(['token', 'list', '--json', '--data', data]), tokens);
   t.equal(JSON.parse(tokens.stdout).length, 1);
   child.kill('SIGTERM');
