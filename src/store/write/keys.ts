@@ -126,8 +126,8 @@ export class EventKeys {
 
   /** @returns the seq that a key has now; undefined if it is not known. */
   seqOf(key: KeyEntry): number | undefined {
-    const [found] = [this.#recentOf, this.#inFileOf].flatMap((statement) => statement.all(numbered([key])));
-    return found?.seq;
+    const one = numbered([key]);
+    return (this.#recentOf.all(one)[0] ?? this.#inFileOf.all(one)[0])?.seq;
   }
 
   /** Gives a key to another event, because the one that had it is gone. Call it as `insert`. */
