@@ -20,8 +20,7 @@ export function diskSpaceMonitor(
   return () => {
     try {
       const { store, room } = facts();
-      const free = store.free_bytes;
-      const wasLow = isLow;
+      const [free, wasLow] = [store.free_bytes, isLow];
       isLow = free < floorBytes * (wasLow ? 1 + SLACK : 1);
       if (isLow && !wasLow) logProblem(log, problem('disk_low', free, floorBytes, room));
       else if (wasLow && !isLow) log.info('there is room on the disk again');

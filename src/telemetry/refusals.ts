@@ -2,7 +2,7 @@ import { REFUSAL_KINDS } from '../base/limits.ts';
 import { DAY_MS } from '../base/units.ts';
 import { type LogFields, type LoggedProblem, PROBLEMS, type ProblemCode } from '../protocol/errors.ts';
 import type { RefusedRequest } from '../store/refused/refusedFile.ts';
-import { SlidingCounts } from './slidingCounts.ts';
+import { SlidingCounts, WINDOWS } from './slidingCounts.ts';
 
 /** A request that was just rejected, without its token. */
 export interface Refused {
@@ -54,7 +54,7 @@ export class Refusals {
     ProblemCode,
     number
   >;
-  readonly #minute = new SlidingCounts(60, 1_000);
+  readonly #minute = new SlidingCounts(...WINDOWS.minute);
   /** By code. */
   readonly #kinds = new Map<string, Map<string, Kind>>();
 
@@ -80,7 +80,7 @@ export class Refusals {
     this.#kinds.set(of.code, kinds);
     const key = JSON.stringify(of);
     // Parsed again, because a name may be a slice of a body, and would keep the whole body in memory.
-    const kind = kinds.get(key) ?? { of: JSON.parse(key), day: new SlidingCounts(48, 1_800_000), lastAt: 0 };
+    const kind = kinds.get(key) ?? { of: JSON.parse(key), day: new SlidingCounts(...WINDOWS.day), lastAt: 0 };
     kind.day.add(now);
     kind.lastAt = now;
     // The one that was seen last is the last of the map.

@@ -1,3 +1,6 @@
+/** The windows that are counted: how many slots, and the milliseconds of each. */
+export const WINDOWS = { minute: [60, 1_000], hour: [60, 60_000], day: [48, 1_800_000] } as const;
+
 /** Values of a sliding time window, in a ring of time slots: counts, or the least of each slot. `at` is of a clock that never jumps. */
 export class SlidingCounts {
   readonly #values: Float64Array;

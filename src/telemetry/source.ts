@@ -4,12 +4,11 @@ import type { CourtEvent } from '../protocol/courtEvent.ts';
 import type { StoredSource } from '../store/storedSources.ts';
 import type { Client } from './client.ts';
 import { Lateness } from './lateness.ts';
-import { SlidingCounts } from './slidingCounts.ts';
+import { SlidingCounts, WINDOWS } from './slidingCounts.ts';
 import { patienceMs, playedWithoutMs, type Rhythm, type SourceState, sourceState } from './sourceState.ts';
 
 /** A pause that need not be learned: any source may make one. */
 const SHORT_PAUSE_MS = 5_000;
-const HALF_HOUR_MS = 1_800_000;
 /** Days on which other sources sent, after which a source is overdue. */
 const OVERDUE_DAYS = 7;
 
@@ -87,10 +86,10 @@ export class Source implements Rhythm {
   readonly #faults = new Map<string, Fault>();
   /** When an event last came whose eot is within a day of its receipt. */
   #rightTimeAt = Number.NEGATIVE_INFINITY;
-  readonly #minute = new SlidingCounts(60, 1_000);
-  readonly #day = new SlidingCounts(48, HALF_HOUR_MS);
-  readonly #duplicates = new SlidingCounts(48, HALF_HOUR_MS);
-  readonly #conflicts = new SlidingCounts(48, HALF_HOUR_MS);
+  readonly #minute = new SlidingCounts(...WINDOWS.minute);
+  readonly #day = new SlidingCounts(...WINDOWS.day);
+  readonly #duplicates = new SlidingCounts(...WINDOWS.day);
+  readonly #conflicts = new SlidingCounts(...WINDOWS.day);
 
   /** @param day its number. */
   constructor(name: string, courtId: string, court: ReadonlyMap<string, Source>, now: number, day: number) {

@@ -3,7 +3,7 @@ import type { RefusedRequest } from '../store/refused/refusedFile.ts';
 import type { SourceChanges, StoredSources } from '../store/storedSources.ts';
 import type { Counts } from '../store/write/appender.ts';
 import { type RefusalReport, Refusals, type Refused } from './refusals.ts';
-import { SlidingCounts } from './slidingCounts.ts';
+import { SlidingCounts, WINDOWS } from './slidingCounts.ts';
 import type { SourceReport } from './source.ts';
 import { type QuietVenue, SourceTable } from './sourceTable.ts';
 
@@ -46,10 +46,10 @@ export class Telemetry {
   readonly totals = { requests: 0, accepted: 0, duplicate: 0, conflict: 0 };
   readonly refusals = new Refusals();
   readonly #sources: SourceTable;
-  readonly #requests = new SlidingCounts(60, 1_000);
-  readonly #minute = new SlidingCounts(60, 1_000);
-  readonly #hour = new SlidingCounts(60, 60_000);
-  readonly #day = new SlidingCounts(48, 1_800_000);
+  readonly #requests = new SlidingCounts(...WINDOWS.minute);
+  readonly #minute = new SlidingCounts(...WINDOWS.minute);
+  readonly #hour = new SlidingCounts(...WINDOWS.hour);
+  readonly #day = new SlidingCounts(...WINDOWS.day);
   readonly #clock: () => Moment;
   /** Added to the monotonic clock: both clocks then were alike at the start. */
   readonly #beginMs: number;
@@ -71,8 +71,7 @@ export class Telemetry {
     this.#requests.add(at);
     for (const window of [this.#minute, this.#hour, this.#day]) window.add(at, counts.accepted);
     this.#sources.stored(client, events, received.wall, at);
-    const { copies } = counts;
-    if (copies !== undefined) this.#sources.repeated(copies, at);
+    if (counts.copies !== undefined) this.#sources.repeated(counts.copies, at);
     this.imported(counts);
   }
 
