@@ -117,7 +117,7 @@ function removeOlder(directory: string, made: string, keep: number): string[] {
 }
 
 /**
- * Copies a database as of one moment, beside any writer (VACUUM INTO), verifies the copy, fsyncs it and renames it into place. The
+ * Copies a database as of one moment, while others write (VACUUM INTO), verifies the copy, fsyncs it and renames it into place. The
  * WAL of the database cannot be truncated meanwhile.
  */
 async function copyDatabase(
