@@ -1,100 +1,29 @@
 import fc from 'fast-check';
 
-/**
- * A second reading of eot, by other means than `eotToNs`: the finite list of its forms as masks (a digit is "d"), and the days of
- * the calendar counted one year and one month after the other.
- */
-
-interface Form {
-  readonly hasSeconds: boolean;
-  readonly fractionDigits: number;
-  readonly zone: string;
-}
+/** A second reading of eot, by means other than `eotToNs`: Temporal, behind a mask of its forms in which a digit is "d". */
 
 /** An eot has at most this many characters. */
 const CHARS = 64;
-
-function forms(): Map<string, Form> {
-  const all = new Map<string, Form>();
-  const fractions = ['', ...Array.from({ length: CHARS }, (_, i) => 'd'.repeat(i + 1))];
-  for (const [date, clock, seconds] of [
-    ['dddd-dd-dd', 'dd:dd', ':dd'],
-    ['dddddddd', 'dddd', 'dd'],
-  ] as const) {
-    for (const zone of [
-      'Z',
-      'z',
-      ...['+', '-'].flatMap((sign) => ['dd', 'dddd', 'dd:dd'].map((z) => sign + z)),
-    ]) {
-      for (const between of ['T', 't', ' ']) {
-        const start = `${date}${between}${clock}`;
-        all.set(`${start}${zone}`, { hasSeconds: false, fractionDigits: 0, zone });
-        for (const fraction of fractions) {
-          for (const mark of fraction === '' ? [''] : ['.', ',']) {
-            const form = { hasSeconds: true, fractionDigits: fraction.length, zone };
-            all.set(`${start}${seconds}${mark}${fraction}${zone}`, form);
-          }
-        }
-      }
-    }
-  }
-  return all;
-}
-
-const FORMS = forms();
-
-const isLeap = (year: bigint) => (year % 4n === 0n && year % 100n !== 0n) || year % 400n === 0n;
-const monthDays = (year: bigint) => [
-  31n,
-  isLeap(year) ? 29n : 28n,
-  31n,
-  30n,
-  31n,
-  30n,
-  31n,
-  31n,
-  30n,
-  31n,
-  30n,
-  31n,
-];
-
-/** Days from 1970-01-01 to the first of January of each year that may be written. */
-const YEAR_STARTS = new Map<bigint, bigint>([[1970n, 0n]]);
-for (let year = 1970n; year < 2263n; year++) {
-  YEAR_STARTS.set(year + 1n, YEAR_STARTS.get(year)! + (isLeap(year) ? 366n : 365n));
-}
-for (let year = 1969n; year >= 1677n; year--) {
-  YEAR_STARTS.set(year, YEAR_STARTS.get(year + 1n)! - (isLeap(year) ? 366n : 365n));
-}
+const FORMS =
+  /^(?:d{4}-dd-dd[Tt ]dd:dd(?::dd(?:[.,]d+)?)?|d{8}[Tt ]d{4}(?:dd(?:[.,]d+)?)?)(?:[Zz]|[+-]dd(?::?dd)?)$/;
+const DAY_NS = 86_400_000_000_000n;
+const SECOND_NS = 1_000_000_000n;
+const nsOf = (text: string) => Temporal.Instant.from(text).epochNanoseconds;
+const [FIRST_NS, END_NS] = [nsOf('1678-01-01T00:00Z'), nsOf('2262-01-01T00:00Z')];
 
 /** @returns nanoseconds since 1970-01-01T00:00:00Z, or undefined if the text is no eot. */
 export function oracleNs(text: string): bigint | undefined {
-  const form = text.length > CHARS ? undefined : FORMS.get(text.replace(/[0-9]/g, 'd'));
-  if (form === undefined) return undefined;
-  let rest = text.replace(/[^0-9]/g, '');
-  const next = (count: number): bigint => {
-    const part = rest.slice(0, count);
-    rest = rest.slice(count);
-    return BigInt(part === '' ? 0 : part);
-  };
-  const [year, month, day, hour, minute] = [next(4), next(2), next(2), next(2), next(2)];
-  const second = form.hasSeconds ? next(2) : 0n;
-  const fraction = rest.slice(0, form.fractionDigits);
-  rest = rest.slice(form.fractionDigits);
-  const [east, eastMinutes] = [next(2), next(2)];
-  const yearStart = YEAR_STARTS.get(year);
-  const months = monthDays(year);
-  if (yearStart === undefined || month < 1n || month > 12n) return undefined;
-  if (day < 1n || day > months[Number(month) - 1]!) return undefined;
-  if (minute > 59n || second > 60n || hour > 24n || east > 23n || eastMinutes > 59n) return undefined;
-  if (hour === 24n && (minute > 0n || second > 0n || /[1-9]/.test(fraction))) return undefined;
-  const days = months.slice(0, Number(month) - 1).reduce((sum, count) => sum + count, yearStart + day - 1n);
-  const offset = (east * 60n + eastMinutes) * (form.zone.startsWith('-') ? -60n : 60n);
-  const seconds = days * 86_400n + hour * 3_600n + minute * 60n + second - offset;
-  if (seconds < YEAR_STARTS.get(1678n)! * 86_400n || seconds >= YEAR_STARTS.get(2262n)! * 86_400n)
+  if (text.length > CHARS || !FORMS.test(text.replace(/\d/g, 'd'))) return undefined;
+  // Temporal takes neither hour 24 nor more than nine digits of a fraction, and reads second 60 as 59.
+  const isMidnight = /[Tt ]24:?00(?::?00(?:[.,]0+)?)?[Zz+-]/.test(text);
+  const isLeap = /[Tt ]\d\d:?\d\d:?60/.test(text);
+  const plain = text.replace(/([Tt ])24/, isMidnight ? '$100' : '$&').replace(/([.,]\d{9})\d+/, '$1');
+  try {
+    const ns = nsOf(plain) + (isMidnight ? DAY_NS : 0n) + (isLeap ? SECOND_NS : 0n);
+    return ns >= FIRST_NS && ns < END_NS ? ns : undefined;
+  } catch {
     return undefined;
-  return seconds * 1_000_000_000n + BigInt(fraction.padEnd(9, '0').slice(0, 9));
+  }
 }
 
 const two = (n: number) => String(n).padStart(2, '0');
