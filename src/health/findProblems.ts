@@ -19,8 +19,6 @@ export interface BoxFacts extends SourceFindings {
   readonly isFull: boolean;
   /** Part of the database was found damaged since the start. */
   readonly isDamaged: boolean;
-  /** When events were received that retention does not reach, milliseconds since 1970-01-01T00:00:00Z; undefined: it reaches all. */
-  readonly unreachedMs: number | undefined;
   /** Free space that the operator wants; 0: any. */
   readonly minFreeBytes: number;
   readonly store: StoreFacts;
@@ -40,7 +38,6 @@ export function findProblems(facts: BoxFacts, nowMs: number): StatusProblem[] {
     ...certificateProblems(daemon.certificate, nowMs),
     ...diskProblems(store, facts),
     ...backupProblems(store, nowMs),
-    ...(facts.unreachedMs === undefined ? [] : [problem('retention_stopped', facts.unreachedMs)]),
     ...(erasureMs === undefined ? [] : [problem('erasure_unfinished', erasureMs)]),
     ...(copy ? copyProblems(copy) : []),
     ...(ship === undefined ? [] : shipProblems(ship)),

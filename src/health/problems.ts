@@ -160,10 +160,6 @@ export const BOX_PROBLEMS = {
     `The erasure of a player that was started at ${isoTime(atMs)} is not finished.`,
     'If it does not run now, run the same "courtd player erase" again: it continues.',
   ]),
-  retention_stopped: warn((receivedMs: number) => [
-    `Events received at ${isoTime(receivedMs)} are older than COURTD_KEEP and stay: an event before them has a later time of receipt, so the clock of the box was wrong.`,
-    'If the disk has room, do nothing: they are deleted when that event is old too. If not, delete sessions of that time with "sudo courtd prune --session S".',
-  ]),
   no_backup: warn((ageS: number | undefined) => [
     ageS === undefined ? 'There has never been a backup.' : `The last backup was made ${span(ageS)} ago.`,
     'Set COURTD_BACKUP_DIR to a directory on another disk, then run "sudo systemctl start courtd-backup". If it fails, "journalctl -u courtd-backup" shows why.',

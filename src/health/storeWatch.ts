@@ -12,8 +12,6 @@ export class StoreWatch {
   isFull = false;
   /** How often a part of the database was found damaged. */
   damageReports = 0;
-  /** When events were received that retention does not reach; undefined: it reaches all. */
-  unreachedMs: number | undefined;
 
   /** @param data the data directory. @returns what the store calls. After `fatal` the process ends. */
   events(log: Log, data: DataDirectory): StoreEvents {

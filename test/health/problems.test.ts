@@ -134,7 +134,6 @@ const CASES: readonly (readonly [code: BoxProblemCode, wrong: BoxFacts, right?: 
   ['disk_filling', box({}, { days_left: 13 }), box({}, { days_left: 14 })],
   ['log_held', box({}, { wal_bytes: GIB / 4 + 1 }), box({}, { wal_bytes: GIB / 4 })],
   ['erasure_unfinished', box({}, { erasureMs: 1 })],
-  ['retention_stopped', box({ unreachedMs: 1 })],
   ['no_backup', box({}, { last_backup_at: ago(2 * DAY_S + 1) }), box({}, { last_backup_at: ago(2 * DAY_S) })],
   [
     'no_backup',

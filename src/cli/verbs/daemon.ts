@@ -25,7 +25,6 @@ import { type Keep, NightlyRetention } from '../../store/keep/nightlyRetention.t
 import type { Pruned } from '../../store/keep/pruneEvents.ts';
 import type { StepProgress } from '../../store/keep/steps.ts';
 import { readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
-import { oldestReceipt } from '../../store/read/storeSummary.ts';
 import type { RefusedRequests } from '../../store/refused/refusedRequests.ts';
 import type { Store } from '../../store/store.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
@@ -124,14 +123,13 @@ export function routesOf(daemon: Daemon, metrics: () => string, status: () => Da
 
 /** Deletes events, and the rejected requests of that age. @throws as Store.prune. */
 async function prune(
-  { store, rejected, watch }: Daemon,
+  { store, rejected }: Daemon,
   selection: PruneSelection,
   on: StepProgress,
   signal?: AbortSignal,
 ): Promise<Pruned & { readonly rejections: number }> {
   const pruned = await store.prune(selection, on, signal);
   const rejections = isOfAll(selection) ? await rejected.delete({ beforeMs: selection.beforeMs }) : 0;
-  if (store.look(oldestReceipt) > (watch.unreachedMs ?? Infinity)) watch.unreachedMs = undefined;
   return { ...pruned, rejections };
 }
 
@@ -145,13 +143,10 @@ function heldBack({ store, options }: Daemon): Pick<PruneSelection, 'hold'> {
 
 /** Deletes by itself, as `prune` does. */
 export function nightlyRetention(daemon: Daemon): NightlyRetention {
-  const { options, store, log, watch } = daemon;
+  const { options, log } = daemon;
   const run = async (selection: PruneSelection, signal: AbortSignal) => {
     const done = await prune(daemon, { ...selection, ...heldBack(daemon) }, () => {}, signal);
     const { events, rejections, held } = done;
-    const oldestMs = store.look(oldestReceipt);
-    const isUnreached = held === 0 && oldestMs < selection.beforeMs;
-    if (isOfAll(selection)) watch.unreachedMs = isUnreached ? oldestMs : undefined;
     log.logger.info({ type: selection.type, events, rejections, held }, 'deleted old events');
   };
   return new NightlyRetention(options, run, (reason) => log.logger.warn({ reason }, 'retention waits'));
@@ -179,7 +174,6 @@ export function boxStatus(
     is_quiet_hours: quiet !== undefined && isQuiet(quiet, new Date()),
     isFull: watch.isFull,
     isDamaged: watch.damageReports > 0,
-    unreachedMs: watch.unreachedMs,
     minFreeBytes: minFree,
     store: store.look((db) => readStoreFacts(data, db)),
     ...{ copy: undefined, ship: undefined, ...elsewhereOf(store, options) },

@@ -1,12 +1,8 @@
 import type { Database } from 'better-sqlite3';
-import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
 import { DAY_MS } from '../../base/units.ts';
 
 /** The time span from which growth is extrapolated, at most and at least: a shorter one predicts nothing. */
 const GROWTH_MS = { most: 7 * DAY_MS, least: DAY_MS } as const;
-
-/** Events that `oldestReceipt` looks at, spread evenly over the order of arrival. */
-const PROBES = 64;
 
 interface StoreSummary {
   readonly events: number;
@@ -69,17 +65,4 @@ function firstSince(
     else low = row.seq + 1;
   }
   return low;
-}
-
-/** @returns when the oldest of a few dozen events was received, as far as the clock of the box can have been right. */
-export function oldestReceipt(db: Database): number {
-  const span = 'SELECT (SELECT min(seq) FROM event) AS first, (SELECT max(seq) FROM event) AS last';
-  const { first, last } = db.prepare<[], { first: number | null; last: number | null }>(span).get()!;
-  const at = db
-    .prepare<[number], number>('SELECT received_ms FROM event WHERE seq >= ? ORDER BY seq LIMIT 1')
-    .pluck();
-  const received = Array.from({ length: PROBES }, (_, i) =>
-    at.get(Math.floor(first! + ((last! - first!) * i) / (PROBES - 1))),
-  );
-  return Math.min(...(received.filter((ms) => ms !== undefined && ms >= EARLIEST_RECEIVED_MS) as number[]));
 }
