@@ -35,6 +35,8 @@ async function boxWithOldRecords(t: Test): Promise<Daemon> {
   const recent = new Date(Date.now() - DAY_MS).toISOString().replace(/[-:]|\.\d+/g, '');
   for (const name of [`replaced-${YEAR_AGO}`, `replaced-${YEAR_AGO}-wal`, `replaced-${recent}`, 'layout-1'])
     fs.writeFileSync(path.join(daemon.data, `courtd.db.${name}`), 'x'.repeat(100));
+  // A link that leads to itself is an error to follow.
+  fs.symlinkSync('courtd.db.replaced-loop', path.join(daemon.data, 'courtd.db.replaced-loop'));
   const written = (Date.now() - ms) / 1_000;
   fs.utimesSync(path.join(daemon.data, 'courtd.db.layout-1'), written, written);
   // Written long ago, and replaced yesterday.
@@ -48,7 +50,7 @@ async function boxWithOldRecords(t: Test): Promise<Daemon> {
 }
 
 function previous({ data }: Daemon): string[] {
-  return fs.readdirSync(data).filter((name) => /^courtd\.db\.(replaced|layout)-/.test(name));
+  return fs.readdirSync(data).filter((name) => /^courtd\.db\.(replaced|layout)-\d/.test(name));
 }
 
 t.test('conflict copies, rejections and old databases go at the age of the events', async (t) => {

@@ -41,7 +41,7 @@ t.test(
   async (t) => {
     const disk = await SmallDisk.mount(t, 8);
     const daemon = await Daemon.start(t, [], disk.data);
-    await daemon.logged(({ problem }) => problem === 'disk_low');
+    t.match((await daemon.command('status')).stdout, /^ ! {2}The disk has .* free, less than 1\.0 GiB/m);
     t.equal((await daemon.post(events(10, { session_id: 'before' }))).status, 202);
     disk.fill(2_000_000);
     const { acknowledged, refused } = await sendUntilRefused(daemon);

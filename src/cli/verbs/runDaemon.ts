@@ -6,11 +6,9 @@ import { every } from '../../base/pause.ts';
 import { courtdVersion } from '../../base/version.ts';
 import { ControlServer } from '../../control/controlServer.ts';
 import type { Status } from '../../health/boxStatus.ts';
-import { diskSpaceMonitor } from '../../health/diskSpaceMonitor.ts';
 import { logProblem } from '../../health/finding.ts';
 import { certificateProblems } from '../../health/findProblems.ts';
 import { problem } from '../../health/problems.ts';
-import { readStoreFacts } from '../../health/storeFacts.ts';
 import { dieOfBug, StoreWatch } from '../../health/storeWatch.ts';
 import { listenFailure } from '../../host/listenFailure.ts';
 import { makeLog } from '../../host/log.ts';
@@ -36,8 +34,6 @@ import {
   statusLine,
 } from './daemon.ts';
 import { readFirstToken } from './firstToken.ts';
-
-const DISK_LOOK_MS = 30_000;
 
 /**
  * `courtd serve`: wires the daemon together and runs it until SIGTERM or SIGINT. If systemd passes a socket, it
@@ -73,9 +69,6 @@ async function start(frame: Frame): Promise<number> {
   const rejected = makeRejected(frame);
   const store = await openStore(frame, watch, rejected);
   addFirstToken(store);
-  const facts = () => store.look((db) => readStoreFacts(options.data, db));
-  const lookAtDisk = diskSpaceMonitor(options.minFree, facts, log.logger);
-  parts.defer(every(DISK_LOOK_MS, lookAtDisk));
   const telemetry = new Telemetry(rejected.begin(store.look(storedLookup)), store.sources());
   const keepSources = () => telemetry.keepSources((changes) => store.writeSources(changes));
   parts.defer(keepSources);
@@ -103,7 +96,6 @@ async function start(frame: Frame): Promise<number> {
   logListening(daemon, address, socket);
   if (!parts.disposed) parts.adopt(nightlyRetention(daemon), stop);
   notifier.ready({ status: () => statusLine(daemon), check: () => store.answers() });
-  lookAtDisk();
   // A signal may have come meanwhile, and closed the store.
   if (!parts.disposed && !store.tokens.isOpen) warnOfMissingToken(daemon);
   return address.port;
