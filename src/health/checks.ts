@@ -7,7 +7,6 @@ import { type DaemonListening, isLoopback, listening, nearestOf, placeOf } from 
 import { type Service, serviceOf } from '../host/serviceSettings.ts';
 import { askTool } from '../host/systemTool.ts';
 import { type CheckResult, type Finding, fail, ok, warn } from './finding.ts';
-import { roomAdvice } from './problems.ts';
 
 /** `courtd check`: what only a look can find. It repeats nothing that `courtd status` reports. */
 
@@ -65,8 +64,6 @@ export async function attempt(look: () => Finding | Promise<Finding>, full = '')
   } catch (error) {
     const { message, code = '' } = error as NodeJS.ErrnoException;
     if (!(error instanceof OperatorError) && code === '') throw error;
-    if (code === 'ENOSPC')
-      return fail('The disk is full, so this cannot be looked at.', roomAdvice(undefined));
     const isClosed = ['EACCES', 'EPERM'].includes(code);
     return fail(message, isClosed ? 'Use sudo.' : `Solve that, and run "courtd check${full}" again.`);
   }

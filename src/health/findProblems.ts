@@ -47,14 +47,14 @@ export function findProblems(facts: BoxFacts, nowMs: number): StatusProblem[] {
 }
 
 function diskProblems(
-  { store, directory, room }: StoreFacts,
+  { store, directory, oldestDays }: StoreFacts,
   { isFull, minFreeBytes }: Pick<BoxFacts, 'isFull' | 'minFreeBytes'>,
 ): StatusProblem[] {
   const { free_bytes: free, days_left: days, wal_bytes } = store;
   const found: StatusProblem[] = [];
-  if (isFull) found.push(problem('disk_full', room));
-  else if (free < minFreeBytes) found.push(problem('disk_low', free, minFreeBytes, room));
-  else if (isSoon(days)) found.push(problem('disk_filling', free, days, room));
+  if (isFull) found.push(problem('disk_full', oldestDays));
+  else if (free < minFreeBytes) found.push(problem('disk_low', free, minFreeBytes, oldestDays));
+  else if (isSoon(days)) found.push(problem('disk_filling', free, days, oldestDays));
   if (wal_bytes > WAL_WARN_BYTES) found.push(problem('log_held', directory, wal_bytes));
   return found;
 }
@@ -89,11 +89,12 @@ function copyProblems({ place, behind_s, error }: CopyStatus): StatusProblem[] {
 }
 
 /** A box that has not had events for so long has nothing that is so long without a copy. */
-function backupProblems({ store, failedBackup, oldestMs }: StoreFacts, nowMs: number): StatusProblem[] {
+function backupProblems({ store, failedBackup, oldestDays = 0 }: StoreFacts, nowMs: number): StatusProblem[] {
   if (failedBackup !== undefined)
     return [problem('backup_failed', (nowMs - failedBackup.ms) / 1_000, failedBackup.result)];
-  const lastMs = store.last_backup_at === null ? undefined : Date.parse(store.last_backup_at);
-  const since = Math.max(lastMs ?? 0, oldestMs ?? nowMs);
-  if (nowMs - since <= THRESHOLDS.backup_s * 1_000) return [];
-  return [problem('no_backup', lastMs === undefined ? undefined : Math.max(0, nowMs - lastMs) / 1_000)];
+  const { last_backup_at: last } = store;
+  const ageS = last === null ? undefined : Math.max(0, nowMs - Date.parse(last)) / 1_000;
+  const isDue =
+    Math.min(ageS ?? Number.POSITIVE_INFINITY, (oldestDays * DAY_MS) / 1_000) > THRESHOLDS.backup_s;
+  return isDue ? [problem('no_backup', ageS)] : [];
 }

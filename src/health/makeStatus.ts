@@ -46,7 +46,7 @@ export async function statusWithoutDaemon(data: DataDirectory, isRunning: boolea
     problems: [
       problem(isRunning ? 'daemon_hangs' : 'daemon_stopped'),
       ...(facts.isDamaged ? [problem('damage')] : []),
-      ...(facts.store.free_bytes < RESERVE_BYTES ? [problem('disk_full', facts.room)] : []),
+      ...(facts.store.free_bytes < RESERVE_BYTES ? [problem('disk_full', facts.oldestDays)] : []),
     ],
     daemon: { running: isRunning, version: null, started_at: null, listening: null, tls: null },
     store: facts.store,

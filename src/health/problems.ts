@@ -21,18 +21,6 @@ interface Camera {
   readonly client: string | null;
 }
 
-/** What would make room on the disk. */
-export interface Room {
-  /** The mount point of the file system of the data directory. */
-  readonly mount: string;
-  /** The age of the oldest event; undefined if it is not known. */
-  readonly oldestDays: number | undefined;
-  /** Of the database file. */
-  readonly bytes: number;
-  /** Of earlier databases in the data directory. */
-  readonly previousBytes: number;
-}
-
 /** The rejected requests of one sender. */
 export interface Rejected {
   readonly sender: string;
@@ -143,14 +131,17 @@ export const BOX_PROBLEMS = {
     `The TLS certificate expires in ${counted(days, 'day')}, at ${at}.`,
     RENEW,
   ]),
-  disk_full: fail((room?: Room) => ['The disk is full, so events are rejected.', roomAdvice(room)]),
-  disk_low: warn((freeBytes: number, minFreeBytes: number, room?: Room) => [
-    `The disk has ${bytesFor(freeBytes)} free, less than ${bytesFor(minFreeBytes)} (COURTD_MIN_FREE).`,
-    roomAdvice(room),
+  disk_full: fail((oldestDays?: number) => [
+    'The disk is full, so events are rejected.',
+    roomAdvice(oldestDays),
   ]),
-  disk_filling: warn((freeBytes: number, days: number, room: Room) => [
+  disk_low: warn((freeBytes: number, minFreeBytes: number, oldestDays?: number) => [
+    `The disk has ${bytesFor(freeBytes)} free, less than ${bytesFor(minFreeBytes)} (COURTD_MIN_FREE).`,
+    roomAdvice(oldestDays),
+  ]),
+  disk_filling: warn((freeBytes: number, days: number, oldestDays?: number) => [
     `The disk will be full in about ${counted(days, 'day')}: ${bytesFor(freeBytes)} are free.`,
-    roomAdvice(room),
+    roomAdvice(oldestDays),
   ]),
   log_held: warn((directory: string, bytes: number) => [
     `Another program reads the database without end, so the WAL has grown to ${bytesFor(bytes)}. At ${bytesFor(WAL_MAX_BYTES)} events are rejected.`,
@@ -226,18 +217,8 @@ export function isSoon(days: number | null): days is number {
   return days !== null && days < THRESHOLDS.filling_days;
 }
 
-/** Deleting less than that makes no room on a disk that is full. */
-const ROOM_BYTES = 64 * 1024 ** 2;
-
-/** @returns what to do about a full disk. @param room undefined if nobody has looked. */
-export function roomAdvice(room: Room | undefined): string {
-  if (room === undefined) return 'Run "courtd status" to see what would make room.';
-  const { mount, oldestDays = 0, bytes, previousBytes } = room;
-  const old = `Delete the earlier databases (courtd.db.replaced-* in the data directory, ${bytesFor(previousBytes)}) if you no longer need them. `;
-  const prune =
-    oldestDays < 2
-      ? 'All events are of the last two days: use a larger disk.'
-      : `The oldest event is ${oldestDays} days old: run "sudo courtd prune --older-than ${Math.floor(oldestDays / 2)}d".`;
-  const other = `The events take only ${bytesFor(bytes)}: run "sudo du -xh ${shellWord(mount)} | sort -h | tail" to see what fills this disk.`;
-  return (previousBytes < ROOM_BYTES ? '' : old) + (bytes < ROOM_BYTES ? other : prune);
+/** @returns what makes room on a disk. @param oldestDays the age of the oldest event; undefined if it is not known. */
+function roomAdvice(oldestDays = 0): string {
+  const prune = oldestDays < 2 ? '' : `Run "sudo courtd prune --older-than ${Math.floor(oldestDays / 2)}d". `;
+  return `${prune}Run "sudo du -xh / | sort -h | tail" to see what fills the disk. If it is the database, use a larger disk.`;
 }

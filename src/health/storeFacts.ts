@@ -1,11 +1,9 @@
 import fs from 'node:fs';
-import path from 'node:path';
 import type { Database } from 'better-sqlite3';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { DAY_MS, isoTime } from '../base/units.ts';
 import { freeBytes } from '../store/db/diskReserve.ts';
 import { newDatabaseAgeMs } from '../store/db/newDatabase.ts';
-import { previousBytes } from '../store/db/previousDatabases.ts';
 import { failureKind } from '../store/db/sqliteErrors.ts';
 import { lastBackupMs } from '../store/keep/lastBackup.ts';
 import { freeBytesIn } from '../store/keep/pruneEvents.ts';
@@ -13,7 +11,6 @@ import { summarizeStore } from '../store/read/storeSummary.ts';
 import { listTokens, tokenState } from '../store/tokens/tokens.ts';
 import { unfinishedErasureMs } from '../store/write/ledger.ts';
 import type { Status } from './boxStatus.ts';
-import type { Room } from './problems.ts';
 
 /** What the data directory and its database show. */
 export interface StoreFacts extends Pick<Status, 'store' | 'tokens'> {
@@ -25,9 +22,8 @@ export interface StoreFacts extends Pick<Status, 'store' | 'tokens'> {
   /** When the latest unfinished erasure was started, in milliseconds since 1970-01-01T00:00:00Z. */
   readonly erasureMs: number | undefined;
   readonly failedBackup: ReturnType<typeof failedBackup>;
-  /** When the oldest event was received, as `erasureMs`. */
-  readonly oldestMs: number | undefined;
-  readonly room: Room;
+  /** Since the oldest event was received; undefined if it is not known. */
+  readonly oldestDays: number | undefined;
 }
 
 /**
@@ -55,7 +51,6 @@ export function readStoreFacts(data: DataDirectory, db: Database | undefined): S
   const { growthBytesPerDay = 0 } = summary ?? {};
   const days = growthBytesPerDay > 0 ? Math.floor(free / growthBytesPerDay) : null;
   const oldestMs = summary?.oldestMs;
-  const oldestDays = oldestMs && Math.floor((nowMs - oldestMs) / DAY_MS);
   const erasureMs = read(unfinishedErasureMs) ?? undefined;
   return {
     directory: data.path,
@@ -73,8 +68,7 @@ export function readStoreFacts(data: DataDirectory, db: Database | undefined): S
     newMs: newDatabaseAgeMs(data, nowMs),
     erasureMs,
     failedBackup: failedBackup(data),
-    oldestMs,
-    room: { mount: mountOf(data.path), oldestDays, bytes, previousBytes: previousBytes(data) },
+    oldestDays: oldestMs && (nowMs - oldestMs) / DAY_MS,
   };
 }
 
@@ -93,13 +87,4 @@ function failedBackup(data: DataDirectory): { readonly ms: number; readonly resu
 
 function sizeOf(file: string): number {
   return fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-}
-
-/** @returns the topmost directory above `directory` that is of the same file system. */
-function mountOf(directory: string): string {
-  const { dev } = fs.statSync(directory);
-  let mount = fs.realpathSync(directory);
-  while (fs.statSync(path.dirname(mount)).dev === dev && mount !== path.dirname(mount))
-    mount = path.dirname(mount);
-  return mount;
 }

@@ -33,11 +33,6 @@ export function previousFiles(directory: DataDirectory): PreviousFile[] {
   });
 }
 
-/** @returns their bytes in all. */
-export function previousBytes(directory: DataDirectory): number {
-  return previousFiles(directory).reduce((sum, { bytes }) => sum + bytes, 0);
-}
-
 /** @returns the name of the copy that an upgrade makes of a database of this layout. */
 export function preMigrationCopyOf(file: string, version: number): string {
   return `${file}.layout-${version}`;
