@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
-import { type Answer, BoxClient } from '../harness/boxClient.ts';
+import { BoxClient } from '../harness/boxClient.ts';
 import { event } from '../harness/events.ts';
 
 /** Cameras around a box, in a process of their own in its network: this file is also what that process runs. */
@@ -126,6 +126,11 @@ export class Cameras {
   }
 }
 
+interface Answer {
+  readonly accepted: number;
+  readonly duplicates: number;
+}
+
 const tally = { requests: 0, slowestMs: 0, failures: {} as Record<string, number>, lies: [] as string[] };
 let isStopped = false;
 
@@ -157,7 +162,7 @@ class Camera {
       due = Math.max(due, performance.now() - everyMs) + everyMs;
       await this.#deliver();
     }
-    this.#client.close();
+    this.#client.hangUp();
   }
 
   async #deliver(): Promise<void> {
@@ -169,11 +174,11 @@ class Camera {
     tally.requests++;
     for (let tries = 1; ; tries++) {
       const answer = await this.#client
-        .post(this.#token, body)
+        .post(body, { Authorization: `Bearer ${this.#token}` })
         .catch((error: NodeJS.ErrnoException) => error.code ?? error.message);
       if (typeof answer !== 'string' && answer.status === 202) {
         // A first try after another of this camera: nothing of it can have been stored before.
-        judge(answer, size, tries === 1 && first > from);
+        judge((await answer.json()) as Answer, size, tries === 1 && first > from);
         break;
       }
       const what = typeof answer === 'string' ? answer : `${answer.status}`;

@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { BoxClient } from '../harness/boxClient.ts';
+import { Cameras } from '../harness/cameras.ts';
 import { compareStored } from '../harness/compareStored.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { History } from '../harness/history.ts';
 import { chanceOf } from '../harness/seed.ts';
-import { Senders } from '../harness/senders.ts';
 import { StoredReader } from '../harness/storedReader.ts';
 import { Traffic } from '../harness/traffic.ts';
 
@@ -22,23 +21,19 @@ t.test(`after ${KILLS} times kill -9 under load every acknowledged event is stor
   const traffic = new Traffic(random, history);
   let daemon = await Daemon.start(t, NO_LIMIT);
   const { data, token } = daemon;
-  const clock = () => 0;
-  const senders = new Senders({ history, traffic, clock, requests: 1e6, token, pauseMs: 2 });
-  senders.target = new BoxClient(daemon.port);
-  const running = senders.run();
+  const cameras = new Cameras(t, daemon, { history, traffic, pauseMs: 2 });
   for (let kill = 1; kill <= KILLS; kill++) {
     const enough = history.answered(0).length + random.integer(0, ANSWERS);
     while (history.answered(0).length < enough) await sleep(1);
     await sleep(random.integer(0, MOMENT_MS));
     await daemon.stop('SIGKILL');
     daemon = await Daemon.run(t, data, token, NO_LIMIT);
-    senders.target = new BoxClient(daemon.port);
+    cameras.follow(daemon);
     // In one go, so that no further answer comes in between.
     const answered = history.answered(0);
     t.strictSame(compareStored(reader.read(data), history, answered), [], `after kill ${kill}`);
   }
-  senders.stop();
-  await running;
+  await cameras.stop();
   t.strictSame(compareStored(reader.read(data), history, history.answered(0)), [], 'at the end');
   t.strictSame(history.faults, []);
   t.equal(history.answered(0).length, history.requests.length, 'every request was answered in the end');

@@ -1,63 +1,72 @@
-import http from 'node:http';
+import { once } from 'node:events';
+import http, { type ClientRequest, type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { buffer } from 'node:stream/consumers';
+import { scheme } from './transport.ts';
 
-/** Longer than the example's (the vendor's guide, "Sample clients"), and than a virtual machine stands still as a whole. */
+/** Longer than the sample clients wait, and longer than a virtual machine may stop as a whole. */
 const PATIENCE_MS = 120_000;
 
-export interface Answer {
-  readonly status: number;
-  readonly accepted: number;
-  readonly duplicates: number;
-}
-
 /**
- * Sends events to a box as a camera does, on connections that it keeps. By node:http and not by fetch, which tells of an answer some
- * turns later: by then the disk may have caught up with what the answer should have waited for.
+ * Posts events as a camera does, on connections that it keeps. By node:http and not by fetch, which reports an answer some turns
+ * later: by then the disk may have caught up with what the answer should have waited for.
  */
 export class BoxClient {
-  readonly #port: number;
-  readonly #localAddress: string | undefined;
+  readonly #to: http.RequestOptions;
   readonly #agent: http.Agent;
 
   /** @param localAddress of its own, as in a venue: the rate limit counts by it. Such a client has one connection. */
   constructor(port: number, localAddress?: string) {
-    this.#port = port;
-    this.#localAddress = localAddress;
-    this.#agent = new http.Agent({
-      keepAlive: true,
-      maxSockets: localAddress === undefined ? Number.POSITIVE_INFINITY : 1,
-    });
+    const maxSockets = localAddress === undefined ? Number.POSITIVE_INFINITY : 1;
+    this.#agent = new (scheme() === 'https' ? https : http).Agent({ keepAlive: true, maxSockets });
+    const at = { host: '127.0.0.1', port, path: '/v1/events', method: 'POST' };
+    this.#to = { ...at, agent: this.#agent, localAddress, timeout: PATIENCE_MS };
   }
 
   /**
-   * @param onAnswer called the moment that an answer's head has arrived.
+   * @param body a value as JSON, or text and bytes as they are.
+   * @param onStatus called the moment that an answer's head has arrived.
    * @throws if the connection breaks first.
    */
-  post(token: string, body: string, onAnswer: (status: number) => void = () => {}): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
-      const to = { host: '127.0.0.1', port: this.#port, path: '/v1/events', method: 'POST' };
-      const from = { agent: this.#agent, localAddress: this.#localAddress, timeout: PATIENCE_MS };
-      const request = http.request({ ...to, ...from, headers });
-      request.once('error', reject);
-      request.once('timeout', () => request.destroy(new Error('no answer')));
-      request.once('response', (response) => {
-        const status = response.statusCode ?? 0;
-        onAnswer(status);
-        let text = '';
-        response.setEncoding('utf8').on('data', (chunk) => {
-          text += chunk;
-        });
-        response.once('error', reject);
-        response.once('end', () => {
-          const { accepted = 0, duplicates = 0 }: Partial<Answer> = JSON.parse(text);
-          resolve({ status, accepted, duplicates });
-        });
-      });
-      request.end(body);
-    });
+  async post(
+    body: unknown,
+    headers: Record<string, string>,
+    onStatus: (status: number) => void = () => {},
+  ): Promise<Response> {
+    for (;;) {
+      const request = this.#request(body, headers);
+      request.once('response', ({ statusCode }) => onStatus(statusCode!));
+      try {
+        return await answerOf(request);
+      } catch (error) {
+        // The daemon was closing a connection that was kept (Node's documentation of `request.reusedSocket`).
+        if (!request.reusedSocket || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
+      }
+    }
   }
 
-  close(): void {
-    this.#agent.destroy();
+  #request(body: unknown, headers: Record<string, string>): ClientRequest {
+    const isRaw = typeof body === 'string' || body instanceof Uint8Array;
+    const request = (scheme() === 'https' ? https : http).request({
+      ...this.#to,
+      headers: { 'Content-Type': 'application/json', ...headers },
+    });
+    request.once('timeout', () => request.destroy(new Error('no answer')));
+    return request.end(isRaw ? body : JSON.stringify(body));
   }
+
+  /** Closes idle connections: a daemon that stops would wait half a second for a request on them. */
+  hangUp(): void {
+    for (const sockets of Object.values(this.#agent.freeSockets))
+      for (const socket of sockets!) socket.destroy();
+  }
+}
+
+async function answerOf(request: ClientRequest): Promise<Response> {
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  const { statusCode: status, headers: answered, socket } = response;
+  const bytes = await buffer(response);
+  // The next request is on another connection then: there may be a limit to them.
+  if (answered.connection === 'close' && !socket.destroyed) await once(socket, 'close');
+  return new Response(bytes, { status, headers: answered } as ResponseInit);
 }

@@ -1,18 +1,15 @@
 import { type ChildProcessByStdio, type ExecFileOptions, execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import fs from 'node:fs';
-import http, { type ClientRequest, type IncomingMessage } from 'node:http';
-import https from 'node:https';
 import os from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { TOKEN_GRACE_S } from '../../src/base/limits.ts';
 import { withDatabase } from '../../src/store/db/withDatabase.ts';
 import { rotateToken } from '../../src/store/tokens/tokens.ts';
+import { BoxClient } from './boxClient.ts';
 import { Lines } from './lines.ts';
-import { scheme, serveArguments } from './transport.ts';
+import { serveArguments } from './transport.ts';
 
 /** The real program in a process of its own, on a port of its own, with its data in a folder that goes away. */
 
@@ -133,7 +130,7 @@ export class Daemon {
   /** Its exit status, once its last line is in the log; null if a signal ended it. */
   readonly exited: Promise<number | null>;
   readonly #log: Lines<LogLine>;
-  readonly #agent = new (scheme() === 'https' ? https : http).Agent({ keepAlive: true });
+  readonly #client: BoxClient;
 
   private constructor(
     fields: Pick<Daemon, 'data' | 'token' | 'port' | 'child' | 'exited'>,
@@ -145,6 +142,7 @@ export class Daemon {
     this.child = fields.child;
     this.exited = fields.exited;
     this.#log = log;
+    this.#client = new BoxClient(fields.port);
   }
 
   /** Starts it and waits until it listens; it is ended after the test if it is still there. */
@@ -179,7 +177,7 @@ export class Daemon {
     const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
     let daemon: Daemon | undefined;
     t.teardown(() => {
-      if (daemon !== undefined) daemon.#hangUp();
+      if (daemon !== undefined) daemon.#client.hangUp();
       child.kill(own === undefined ? 'SIGKILL' : 'SIGTERM');
       return exited;
     });
@@ -209,31 +207,13 @@ export class Daemon {
     return this.log.filter(finder(wanted)).length;
   }
 
-  /** Posts a body: a value as JSON, or text and bytes as they are. Connections are kept open, as those of a camera. */
-  async post(body: unknown, headers: Record<string, string> = {}): Promise<Response> {
-    for (;;) {
-      const request = this.#request(body, headers);
-      try {
-        return await answerOf(request);
-      } catch (error) {
-        // The daemon was closing a connection that was kept (Node's documentation of `request.reusedSocket`).
-        if (!request.reusedSocket || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
-      }
-    }
-  }
-
-  #request(body: unknown, headers: Record<string, string>): ClientRequest {
-    const isRaw = typeof body === 'string' || body instanceof Uint8Array;
-    const request = (scheme() === 'https' ? https : http).request({
-      host: '127.0.0.1',
-      port: this.port,
-      path: '/v1/events',
-      method: 'POST',
-      agent: this.#agent,
-      headers: { Authorization: `Bearer ${this.token}`, 'Content-Type': 'application/json', ...headers },
-    });
-    request.end(isRaw ? body : JSON.stringify(body));
-    return request;
+  /** Posts a body with its token. @param onStatus see BoxClient. */
+  post(
+    body: unknown,
+    headers: Record<string, string> = {},
+    onStatus?: (status: number) => void,
+  ): Promise<Response> {
+    return this.#client.post(body, { Authorization: `Bearer ${this.token}`, ...headers }, onStatus);
   }
 
   /** Runs a command on its data directory. */
@@ -248,15 +228,9 @@ export class Daemon {
     return stdout.split('\n').slice(0, -1);
   }
 
-  /** Closes what nobody sends on: the daemon would wait half a second for a request that is on its way. */
-  #hangUp(): void {
-    for (const sockets of Object.values(this.#agent.freeSockets))
-      for (const socket of sockets!) socket.destroy();
-  }
-
   /** Stops it with a signal. @returns its exit status. */
   stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
-    this.#hangUp();
+    this.#client.hangUp();
     this.child.kill(signal);
     return this.exited;
   }
@@ -269,13 +243,4 @@ const COMPILED = path.resolve(import.meta.dirname, '../../node_modules/.cache/co
 export function cleanEnvironment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !/^(COURTD_|NODE_OPTIONS|TAP)/.test(name));
   return { ...Object.fromEntries(own), NODE_COMPILE_CACHE: COMPILED, ...more };
-}
-
-async function answerOf(request: ClientRequest): Promise<Response> {
-  const [response] = (await once(request, 'response')) as [IncomingMessage];
-  const { statusCode: status, headers: answered, socket } = response;
-  const bytes = await buffer(response);
-  // The next request is on another connection then: there may be a limit to them.
-  if (answered.connection === 'close' && !socket.destroyed) await once(socket, 'close');
-  return new Response(bytes, { status, headers: answered } as ResponseInit);
 }

@@ -1,5 +1,9 @@
-/** An event as one of the senders made it. */
+import type { WireEvent } from '../../src/protocol/eventSchema.ts';
+import { keyOf } from './events.ts';
+
+/** An event as it was sent. */
 export interface SentEvent {
+  readonly id: string;
   /** What it is known by (spec 2.3). */
   readonly key: string;
   /** JSON. */
@@ -7,13 +11,16 @@ export interface SentEvent {
   readonly type: string;
 }
 
+export function toSent(event: WireEvent & Record<string, unknown>): SentEvent {
+  return { id: event.event_id, key: keyOf(event), text: JSON.stringify(event), type: event.type };
+}
+
 /** A request, sent once or more often. */
 export class Sent {
   readonly events: readonly SentEvent[];
   /** Entries of the write log when its first 202 arrived; undefined: it has had none. */
   answeredAt: number | undefined;
-  /** courtd has seen it, or may have. */
-  hasArrived = false;
+  tries = 0;
 
   constructor(events: readonly SentEvent[]) {
     this.events = events;
@@ -52,7 +59,7 @@ export class History {
   readonly faults: string[] = [];
   /** The text of every event that was ever sent. */
   readonly texts = new Map<string, string>();
-  /** Requests that reached courtd again. */
+  /** How often a request was sent again. */
   resends = 0;
   readonly prunes: Prune[] = [];
   /** The keys of all events of PRUNED_TYPE. */

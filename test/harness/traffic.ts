@@ -2,8 +2,8 @@ import { BATCH_EVENTS, REVISION_MAX } from '../../src/base/limits.ts';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
 import { EVENT_TYPES } from '../../src/protocol/eventTypes.ts';
 import type { Random } from '../../src/vendor/simulate/random.ts';
-import { event, keyOf } from './events.ts';
-import type { History, Sent, SentEvent } from './history.ts';
+import { event } from './events.ts';
+import { type History, type Sent, type SentEvent, toSent } from './history.ts';
 
 /** Sessions in play; the first ones may have been played before. */
 const SESSIONS = 4;
@@ -83,8 +83,4 @@ export class Traffic {
     });
     return toSent(n % 50 === 0 ? { ...sent, operator: 'Zoë 🎾', note: 'x'.repeat(n % 3000) } : sent);
   }
-}
-
-function toSent(event: WireEvent & Record<string, unknown>): SentEvent {
-  return { key: keyOf(event), text: JSON.stringify(event), type: event.type };
 }

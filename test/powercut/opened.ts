@@ -1,7 +1,6 @@
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { Store } from '../../src/store/store.ts';
-import { BoxClient } from '../harness/boxClient.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { UNWATCHED } from '../harness/storeEvents.ts';
 import { untilExit } from '../harness/untilExit.ts';
@@ -19,14 +18,13 @@ export interface Opened {
 /** Starts courtd itself. */
 export async function openDaemon(data: string, token: string): Promise<Opened> {
   const daemon = await Daemon.run(untilExit, data, token, SERVE);
-  const client = new BoxClient(daemon.port);
   return {
     append: async (body) => {
-      const answer = await client.post(token, body);
+      const answer = await daemon.post(body);
       if (answer.status !== 202) throw new Error(`a valid request was answered ${answer.status}`);
-      return answer;
+      return (await answer.json()) as { accepted: number; duplicates: number };
     },
-    accepts: async (shown) => (await client.post(shown, '[]')).status === 202,
+    accepts: async (shown) => (await daemon.post('[]', { Authorization: `Bearer ${shown}` })).status === 202,
     close: async () => void (await daemon.stop()),
   };
 }

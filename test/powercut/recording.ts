@@ -2,10 +2,9 @@ import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import type { Random } from '../../src/vendor/simulate/random.ts';
-import { BoxClient } from '../harness/boxClient.ts';
+import { Cameras } from '../harness/cameras.ts';
 import { courtd, Daemon } from '../harness/daemon.ts';
 import { History } from '../harness/history.ts';
-import { Senders } from '../harness/senders.ts';
 import { Traffic } from '../harness/traffic.ts';
 import { untilExit } from '../harness/untilExit.ts';
 import type { Workshop } from '../harness/workshop.ts';
@@ -53,13 +52,6 @@ export async function record(workshop: Workshop, random: Random): Promise<Record
     return token;
   };
   const token = await rotate();
-  const senders = new Senders({
-    history,
-    traffic,
-    clock: () => log.length(),
-    token,
-    requests: REQUESTS,
-  });
   const serve = () => Daemon.run(untilExit, data, token, SERVE);
   const restart = async (daemon: Daemon) => {
     history.moments.push(log.length());
@@ -69,21 +61,21 @@ export async function record(workshop: Workshop, random: Random): Promise<Record
     return next;
   };
   let daemon = await serve();
-  senders.target = new BoxClient(daemon.port);
-  const running = senders.run();
-  await senders.sent(0.25);
-  senders.token = await rotate();
-  const pruning = pruneUntil(running, data, history, () => log.length());
-  await senders.sent(0.45);
+  const clock = () => log.length();
+  const cameras = new Cameras(untilExit, daemon, { history, traffic, clock, most: REQUESTS });
+  await cameras.made(0.25 * REQUESTS);
+  cameras.token = await rotate();
+  const pruning = pruneUntil(cameras.done, data, history, clock);
+  await cameras.made(0.45 * REQUESTS);
   const other = new Database(path.join(data, 'courtd.db'), { readonly: true });
   other.prepare('SELECT count(*) FROM event').get();
   daemon = await restart(daemon);
-  senders.target = new BoxClient(daemon.port);
+  cameras.follow(daemon);
   other.close();
-  await senders.sent(0.75);
+  await cameras.made(0.75 * REQUESTS);
   daemon = await restart(daemon);
-  senders.target = new BoxClient(daemon.port);
-  await running;
+  cameras.follow(daemon);
+  await cameras.done;
   await pruning;
   history.moments.push(log.length());
   await daemon.stop('SIGTERM');
