@@ -20,20 +20,18 @@ t.test('beside a daemon that takes events: a whole copy, and no camera is refuse
   const cameras = new Cameras(t, daemon);
   await cameras.more(1_000);
   const before = [...cameras.acknowledged];
-  const { status, stdout, stderr } = await run(BIN, ['backup', folder, '--json', '--data', daemon.data]);
-  t.strictSame([status, stderr], [0, '']);
+  const { status, stderr } = await run(BIN, ['backup', folder, '--data', daemon.data]);
+  t.equal(status, 0, stderr);
   await cameras.more(1_000);
   await cameras.stop();
   t.strictSame([...cameras.refused], [], 'no request was refused');
-  const told = JSON.parse(stdout);
-  t.match(path.basename(told.path), NAME);
-  t.equal(told.bytes, fs.statSync(told.path).size);
-  t.equal(told.sessions, 1);
-  t.ok(told.events >= before.length && told.events < cameras.acknowledged.length, `${told.events} events`);
-  const db = new Database(told.path, { readonly: true });
+  const [, file = '', events] = /written to (\S+): .*, (\d+) events, /.exec(stderr) ?? [];
+  t.match(path.basename(file), NAME);
+  t.ok(Number(events) >= before.length && Number(events) < cameras.acknowledged.length, `${events} events`);
+  const db = new Database(file, { readonly: true });
   t.teardown(() => db.close());
   const ids = new Set(db.prepare('SELECT event_id FROM event').pluck().all());
-  t.equal(ids.size, told.events);
+  t.equal(ids.size, Number(events));
   t.strictSame(
     before.filter((id) => !ids.has(id)),
     [],
@@ -41,7 +39,7 @@ t.test('beside a daemon that takes events: a whole copy, and no camera is refuse
   );
   t.equal(db.pragma('integrity_check', { simple: true }), 'ok');
   t.equal(db.pragma('journal_mode', { simple: true }), 'delete', 'one file, with no log beside it');
-  t.strictSame(fs.readdirSync(folder), [path.basename(told.path)]);
+  t.strictSame(fs.readdirSync(folder), [path.basename(file)]);
 });
 
 t.test('a file system that takes no file so large: it is named, not the one of the database', async (t) => {

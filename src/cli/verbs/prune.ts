@@ -13,11 +13,11 @@ import { findOldRecords, type OldRecords } from '../../store/keep/oldRecords.ts'
 import { countExpired, type Pruned } from '../../store/keep/pruneEvents.ts';
 import { readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
 import { withRefused } from '../../store/refused/refusedFile.ts';
-import { json, ofType } from '../options/optionParsers.ts';
+import { ofType } from '../options/optionParsers.ts';
 import { holdOf } from '../options/shipHold.ts';
 import { parseTimeOrAge } from '../options/times.ts';
 import { confirmed } from '../terminal/confirm.ts';
-import { type JsonOption, printJson, say, workTeller } from '../terminal/output.ts';
+import { say, workTeller } from '../terminal/output.ts';
 
 const HELP = `
 Conflict copies, rejected requests and replaced databases of that age go, too;
@@ -37,7 +37,6 @@ export function define(command: Command): void {
     .addOption(session.conflicts(['olderThan', 'type']))
     .option('--dry-run', 'only report what would be deleted')
     .option('--yes', 'delete more than half of all events without asking')
-    .addOption(json())
     .addHelpText('after', HELP)
     .action(async (_options, command: Command) => {
       const options: PruneOptions = command.optsWithGlobals();
@@ -47,7 +46,7 @@ export function define(command: Command): void {
     });
 }
 
-interface PruneOptions extends DataOption, JsonOption {
+interface PruneOptions extends DataOption {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   readonly olderThan?: number;
   readonly type?: string;
@@ -73,23 +72,13 @@ async function prune(options: PruneOptions): Promise<void> {
   });
   const done = found ?? (await haveDone<Found>(data, PRUNE_PATH, which, workTeller()));
   const { events, sessions, bytes, held, records, rejections } = done;
-  const databases = new Set(records.databases.map(({ database }) => database)).size;
-  if (options.json) {
-    return printJson({
-      dry_run: dryRun,
-      received_before: olderThan === undefined ? null : isoTime(olderThan),
-      ...{ events, sessions, bytes, held, rejections },
-      conflict_copies: records.conflictCopies,
-      old_databases: databases,
-    });
-  }
   const what = `${counted(events, type === undefined ? 'event' : `${type} event`)} of ${counted(sessions, 'session')}`;
   const when = session === undefined ? `received before ${isoTime(beforeMs)}` : 'of any age';
   if (held > 0)
     say(
       `Held back until shipped or copied (COURTD_SHIP_HOLD): ${counted(held, 'event')}. See "courtd status".`,
     );
-  const more = recordsText(records, rejections, databases);
+  const more = recordsText(records, rejections);
   if (dryRun) return say(`${what}, ${when}, would be deleted.${more && ` So would ${more}.`}`);
   const freed = bytes === 0 ? '' : `; ${bytesFor(bytes)} are free again`;
   say(`Deleted ${what}, ${when}${freed}.${more && ` With them went ${more}.`}`);
@@ -109,7 +98,8 @@ async function findExpired(data: DataDirectory, db: Database, which: PruneSelect
 }
 
 /** @returns what else there is of that age; empty if there is nothing. */
-function recordsText(records: OldRecords, rejections: number, databases: number): string {
+function recordsText(records: OldRecords, rejections: number): string {
+  const databases = new Set(records.databases.map(({ database }) => database)).size;
   const bytes = records.databases.reduce((sum, file) => sum + file.bytes, 0);
   return [
     counted(records.conflictCopies, 'conflict copy', 'conflict copies'),

@@ -5,8 +5,8 @@ import { logLines } from '../../fleet/log/logLines.ts';
 import type { DataOption } from '../../store/db/withDatabase.ts';
 import { type Restored, restoreDatabase } from '../../store/keep/restoreDatabase.ts';
 import type { Salvaged } from '../../store/keep/salvage.ts';
-import { json, notEmpty } from '../options/optionParsers.ts';
-import { type JsonOption, printJson, progress, say } from '../terminal/output.ts';
+import { notEmpty } from '../options/optionParsers.ts';
+import { progress, say } from '../terminal/output.ts';
 
 const HELP = `
 The daemon must be stopped. The replaced database is kept under another name.
@@ -22,12 +22,11 @@ export function define(command: Command): void {
   command
     .argument('<file>', 'a backup or a copy; - is lines of "fleet tail" on standard input', notEmpty)
     .option('--salvage', 'also add what the replaced database has and the backup has not')
-    .addOption(json())
     .addHelpText('after', HELP)
     .action((file, _options, command) => restore(file, command.optsWithGlobals()));
 }
 
-interface RestoreOptions extends DataOption, JsonOption {
+interface RestoreOptions extends DataOption {
   readonly salvage?: boolean;
 }
 
@@ -41,20 +40,10 @@ async function restore(file: string, options: RestoreOptions): Promise<void> {
     replacing: (name) =>
       say(`The replaced database is kept as ${name}: remove it when it is no longer needed.`),
   });
-  const { events, sessions, damage, salvaged } = restored;
+  const { damage, salvaged } = restored;
   const isShort = salvaged !== null && salvaged.unreadable + salvaged.unreadableDatabases > 0;
   if (damage !== undefined || isShort) process.exitCode = 1;
-  if (!options.json) return sentencesOf(restored, file, name).forEach(say);
-  printJson({
-    restored: name,
-    events,
-    sessions,
-    newest_received_at: isoTime(restored.newestMs),
-    replaced_kept_as: restored.previousDatabase,
-    salvaged: salvaged && jsonOf(salvaged),
-    erased_again: restored.erasedAgain,
-    ledger_lost: restored.isLedgerLost,
-  });
+  sentencesOf(restored, file, name).forEach(say);
 }
 
 /** @param name of what was restored: the file, or the lines. */
@@ -80,10 +69,6 @@ function sentencesOf(restored: Restored, file: string, name: string): string[] {
 
 const LEDGER_LOST =
   'There was no list of erased players here that can be read: erase the players of later erasures again ("courtd player erase ID").';
-
-function jsonOf({ unreadableDatabases: unreadable_databases, ...counts }: Salvaged): object {
-  return { ...counts, unreadable_databases };
-}
 
 function salvagedSentence(salvaged: Salvaged): string {
   const { events, accepted, duplicates, conflicts, unreadable, unreadableDatabases } = salvaged;
