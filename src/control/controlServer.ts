@@ -5,9 +5,11 @@ import type { Logger } from 'pino';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { REQUEST_TIMEOUT_MS } from '../base/limits.ts';
 import { http } from '../base/nodeHttp.ts';
-import { OperatorError } from '../base/operatorError.ts';
 import { every } from '../base/pause.ts';
-import { bindPrivately } from './controlSocket.ts';
+
+const SOCKET_MODE = 0o660;
+/** While it is being created: nobody can connect before it has its mode. */
+const SOCKET_UMASK = 0o777 & ~SOCKET_MODE;
 
 /** One request that commands may make. A user who may make one may make all. */
 export interface ControlRoute {
@@ -50,14 +52,19 @@ export class ControlServer {
 
   /** Resolves once it listens. If the socket cannot be created, that is logged: events are accepted all the same. */
   async listen(): Promise<void> {
+    const path = this.#directory.file('controlSocket');
+    const umask = process.umask(SOCKET_UMASK);
     try {
-      const listening = once(this.#server, 'listening').catch(() => {});
+      // Of a daemon that was killed: the caller holds the lock.
+      fs.rmSync(path, { force: true });
       // Node binds before `listen` returns, and emits the event later.
-      bindPrivately(this.#directory.file('controlSocket'), (path) => this.#server.listen({ path }));
-      await listening;
+      this.#server.listen({ path });
     } catch (error) {
-      this.#tell(error as NodeJS.ErrnoException);
+      return this.#tell(error as NodeJS.ErrnoException);
+    } finally {
+      process.umask(umask);
     }
+    await once(this.#server, 'listening').catch(() => {});
   }
 
   /** Makes the socket again if somebody has removed it. Commands that wait for an answer repeat what they asked. */
@@ -70,7 +77,7 @@ export class ControlServer {
 
   #tell(error: NodeJS.ErrnoException): void {
     this.#log.warn(
-      { reason: error instanceof OperatorError ? error.message : (error.code ?? error.message) },
+      { reason: error.code ?? error.message },
       'control.sock cannot be created, so commands cannot ask this daemon: events are accepted all the same',
     );
   }

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
@@ -28,7 +27,7 @@ t.test(
       headers: { Authorization: `Bearer ${daemon.token}` },
     });
     t.equal(overTcp.status, 404);
-    await t.rejects(askDaemon(new DataDirectory(daemon.data), '/v1/other'), /does not know this \(404\)/);
+    t.equal(await askDaemon(new DataDirectory(daemon.data), '/v1/other'), undefined);
   },
 );
 
@@ -62,29 +61,20 @@ t.test(
   },
 );
 
-for (const [what, put, take] of [
-  ['a pipe', (file: string) => execFileSync('mkfifo', [file]), fs.rmSync],
-  ['a directory', (file: string) => fs.mkdirSync(file), fs.rmdirSync],
-  ['a link', (file: string) => fs.symlinkSync('/dev/null', file), fs.rmSync],
-] as const) {
-  t.test(
-    `${what} in its place is reported, and events are accepted; without it the next start makes the socket`,
-    async (t) => {
-      const data = temporaryFolder(t);
-      put(socketOf(data));
-      const daemon = await Daemon.start(t, [], data);
-      t.equal((await daemon.post(event())).status, 202);
-      t.match(
-        daemon.log.find(({ msg }) => msg.startsWith('control.sock'))?.reason,
-        /is not a socket of courtd/,
-      );
-      const { status, stderr } = await daemon.command('status');
-      t.equal(status, 1);
-      t.match(stderr, /control\.sock is not a socket/);
-      take(socketOf(data));
-      await daemon.stop();
-      await Daemon.run(t, data, daemon.token);
-      t.ok(await ask(data));
-    },
-  );
-}
+t.test(
+  'a directory in its place is reported, and events are accepted; a start replaces a link',
+  async (t) => {
+    const data = temporaryFolder(t);
+    fs.mkdirSync(socketOf(data));
+    const daemon = await Daemon.start(t, [], data);
+    t.equal((await daemon.post(event())).status, 202);
+    t.ok(daemon.log.find(({ msg }) => msg.startsWith('control.sock cannot be created'))?.reason);
+    t.match(await daemon.command('status', '--json'), { status: 1, stdout: /"daemon_hangs"/ });
+    t.match(await daemon.command('rejections', 'drop', '--all'), { status: 1, stderr: /does not answer/ });
+    await daemon.stop();
+    fs.rmdirSync(socketOf(data));
+    fs.symlinkSync('/dev/null', socketOf(data));
+    await Daemon.run(t, data, daemon.token);
+    t.ok(await ask(data));
+  },
+);

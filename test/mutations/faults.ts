@@ -120,7 +120,7 @@ const TABLE: readonly (readonly [name: string, file: string, test: string, from:
   ['the rate limit is not applied', 'http/handler', 'http/rateLimit',
     `      admission.takeRequest(connection.client);\n`,
     ''],
-  ['anybody on the machine may write to control.sock', 'control/controlSocket', 'cli/token',
+  ['anybody on the machine may write to control.sock', 'control/controlServer', 'cli/token',
     'const SOCKET_MODE = 0o660;',
     'const SOCKET_MODE = 0o666;'],
 ];
