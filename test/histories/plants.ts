@@ -156,7 +156,7 @@ export const PLANTS: readonly Plant[] = [
     name: 'copy-keeps-pruned',
     near: ['prune', 'copy'],
     what: 'a copy keeps what the box has deleted',
-    changes: [{ file: 'store/keep/copyEvents.ts', from: 'for (const seq of gone) remove.run(seq);', to: '' }],
+    changes: [{ file: 'store/keep/copyRows.ts', from: 'for (const seq of gone) remove.run(seq);', to: '' }],
   },
   {
     name: 'copy-keeps-erased',
@@ -164,9 +164,9 @@ export const PLANTS: readonly Plant[] = [
     what: 'a copy keeps the events of who was erased',
     changes: [
       {
-        file: 'store/keep/copyEvents.ts',
-        from: 'if (looks.get(upTo) === look) continue;',
-        to: 'if (looks.has(upTo)) continue;',
+        file: 'store/keep/copyRows.ts',
+        from: 'if (have.get(last) !== look) put.push(row);',
+        to: 'if (!have.has(last)) put.push(row);',
       },
     ],
   },
@@ -176,9 +176,9 @@ export const PLANTS: readonly Plant[] = [
     what: 'the ledger of a copy says that an erasure is finished before the copy has followed it',
     changes: [
       {
-        file: 'store/keep/copyTables.ts',
-        from: "name === 'erasure' && !isSettled ? UNFINISHED",
-        to: "name === 'nothing' ? UNFINISHED",
+        file: 'store/keep/copyRows.ts',
+        from: "'SELECT key, player, before_ns, at_ms, NULL FROM erasure'",
+        to: "'SELECT * FROM erasure'",
       },
     ],
   },

@@ -7,18 +7,16 @@ import { DataDirectory } from '../../base/dataDirectory.ts';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { enterDirectory } from '../db/enterDirectory.ts';
-import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../db/epochs.ts';
+import { LAST_GIVEN_SEQ, readEpochs } from '../db/epochs.ts';
 import { readHeader } from '../db/fileHeader.ts';
 import { explain } from '../db/openErrors.ts';
 import { makeLayout, SCHEMA_VERSION } from '../db/schema.ts';
 import { overwriteDeleted } from '../db/secureDelete.ts';
-import { COPY_STEP } from '../db/sizes.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { layoutFault } from '../db/startFault.ts';
 import { withDatabase } from '../db/withDatabase.ts';
 import { lookOf } from '../read/arrivalLog.ts';
-import { differingEvents, looksOf, writeEvents } from './copyEvents.ts';
-import { readTables, writeTables } from './copyTables.ts';
+import { differingEvents, eventsOf, readTables, writeEvents, writeTables } from './copyRows.ts';
 
 /** It becomes a file name, and may come from somebody else's database. */
 const EPOCH = /^[0-9a-f]{24}$/;
@@ -35,16 +33,16 @@ export interface CopyState {
   readonly seq: number;
 }
 
-/** A comparison of all events of the copy with those of the box. */
+/** The last comparison of all events of the copy with those of the box. */
 interface Comparison {
   /** The deletions and finished erasures of the box when it began. */
   readonly changes: string;
   readonly beganAt: number;
   /** The seq that it has reached; undefined: it has ended. */
-  readonly reached: number | undefined;
+  readonly reached?: number;
 }
 
-const NEVER: Comparison = { changes: '', beganAt: Number.NEGATIVE_INFINITY, reached: undefined };
+const NEVER: Comparison = { changes: '', beganAt: Number.NEGATIVE_INFINITY };
 
 /**
  * Keeps an ordinary database of courtd's in another place as the box's is: the events behind its last one, and what was deleted or
@@ -58,8 +56,8 @@ export class CopyFollower {
   /** The copy was on a disk of its own: then no copy begins while that disk is not mounted. */
   #isElsewhere = false;
   #comparison = NEVER;
-  #isSettled = false;
   #state: CopyState | undefined;
+  /** What box and copy looked like when nothing was left to do. */
   #seen = '';
 
   constructor(box: DataDirectory, place: string) {
@@ -74,15 +72,16 @@ export class CopyFollower {
    */
   async round(on: (state: CopyState) => void): Promise<void> {
     const box = lookOf(this.#box);
-    const look = () => box + this.#copyLook();
+    const look = () => box + lookOf(this.#place);
     try {
       if (this.#state !== undefined && this.#seen === look()) return on(this.#state);
-      this.#seen = '';
-      for (let isDone = false; !isDone; await setImmediate()) {
-        isDone = await this.#step();
+      let left: string;
+      do {
+        left = await this.#step();
         if (this.#state !== undefined) on(this.#state);
-      }
-      if (this.#isSettled) this.#seen = look();
+        await setImmediate();
+      } while (left === 'more');
+      this.#seen = left === 'nothing' ? look() : '';
     } catch (error) {
       // Another disk may come now, of which nothing has been compared.
       this.#comparison = NEVER;
@@ -90,34 +89,44 @@ export class CopyFollower {
     }
   }
 
-  /** @returns whether it has come to the end of the log, and no comparison runs. */
-  async #step(): Promise<boolean> {
+  /** One transaction of the copy. @returns what is left to do: 'later' is a comparison that is not due yet. */
+  async #step(): Promise<'more' | 'later' | 'nothing'> {
     const copy = this.#open();
     try {
-      const have = haveOf(copy, this.#comparison);
-      const read = (db: Database.Database) => db.transaction(() => partFor(have, db, this.#comparison))();
-      const part = await withDatabase({ data: this.#box }, read);
+      const { reached } = this.#comparison;
+      const have = haveOf(copy, reached);
+      const part = await withDatabase({ data: this.#box }, (db) => db.transaction(() => partFor(have, db))());
       if (isEarlier(this.#file, have, part)) {
         copy.close();
-        this.#setAside(have.epochs[0]!.name);
-        return false;
+        this.#setAside(have.epochs.at(-1)!);
+        return 'more';
       }
+      const [behind, compared] = part.events;
       const write = () => {
         writeTables(copy, part.tables);
-        for (const events of [part.compared, part.behind]) if (events) writeEvents(copy, events);
+        for (const events of part.events) writeEvents(copy, events);
       };
       copy.transaction(write).immediate();
       this.#isElsewhere = !this.#isOnDiskOfBox();
-      this.#state = { epoch: part.epochs.at(-1)!, seq: part.behind.upTo };
-      return this.#follow(part);
+      this.#state = { epoch: part.epochs.at(-1)!, seq: behind!.upTo };
+      if (compared !== undefined) {
+        const { changes, beganAt } = this.#comparison;
+        this.#comparison = { changes, beganAt, ...(!compared.isLast && { reached: compared.upTo }) };
+        return 'more';
+      }
+      return behind!.isLast ? this.#compare(part.changes) : 'more';
     } finally {
       copy.close();
     }
   }
 
-  #copyLook(): string {
-    const stat = fs.statSync(this.#file, { throwIfNoEntry: false, bigint: true });
-    return stat === undefined ? '' : `${stat.dev}:${stat.ino}:${stat.mtimeNs}:${stat.size}`;
+  /** Begins a comparison if something was deleted or erased, or the last one is a day old. */
+  #compare(changes: string): 'more' | 'later' | 'nothing' {
+    const isChanged = changes !== this.#comparison.changes;
+    const agoMs = performance.now() - this.#comparison.beganAt;
+    if (agoMs <= (isChanged ? COMPARE_MS.least : COMPARE_MS.most)) return isChanged ? 'later' : 'nothing';
+    this.#comparison = { changes, beganAt: performance.now(), reached: 0 };
+    return 'more';
   }
 
   #isOnDiskOfBox(): boolean {
@@ -127,15 +136,14 @@ export class CopyFollower {
   #open(): Database.Database {
     if (fs.statSync(this.#place.path, { throwIfNoEntry: false })?.isDirectory() !== true)
       throw new OperatorError(`There is no directory ${this.#place}. Mount its disk, or create it.`);
-    if (fs.lstatSync(this.#file, { throwIfNoEntry: false }) === undefined) {
+    if (!fs.existsSync(this.#file)) {
       if (this.#isElsewhere && this.#isOnDiskOfBox())
         throw new OperatorError(`The copy's disk is not mounted on ${this.#place}. Mount it.`);
       createCopy(this.#file);
     }
     enterDirectory(this.#place);
-    const { isEmpty, isOurs, version } = readHeader(this.#file);
-    if (!isEmpty && !isOurs) throw this.#foreign('is no database of courtd');
-    if (version > SCHEMA_VERSION) throw this.#foreign(`was written by a newer courtd (layout ${version})`);
+    const { isOurs, version } = readHeader(this.#file);
+    if (!isOurs || version > SCHEMA_VERSION) throw this.#foreign('is no database of this courtd');
     const copy = openCopy(this.#file);
     try {
       const fault = layoutFault(copy) ?? usedBy(copy);
@@ -158,81 +166,47 @@ export class CopyFollower {
     publish(this.#file, aside);
     this.#comparison = NEVER;
   }
-
-  /** Notes what has been compared, and begins a comparison if something was deleted or erased, or the last one is a day old. */
-  #follow({ changes, compared, behind }: Part): boolean {
-    const { beganAt, reached } = this.#comparison;
-    if (compared !== undefined) {
-      const isOver = compared.upTo === reached;
-      this.#comparison = { ...this.#comparison, reached: isOver ? undefined : compared.upTo };
-      return false;
-    }
-    const isChanged = changes !== this.#comparison.changes;
-    const agoMs = performance.now() - beganAt;
-    const isDue = agoMs > COMPARE_MS.most || (isChanged && agoMs > COMPARE_MS.least);
-    this.#isSettled = !isChanged && !isDue;
-    if (!behind.isAll || !isDue) return behind.isAll;
-    this.#comparison = { changes, beganAt: performance.now(), reached: 0 };
-    return false;
-  }
 }
 
-/** @returns what a copy has. */
-function haveOf(copy: Database.Database, { reached }: Comparison) {
-  // Anybody may have made the file, with anything in it.
-  const epochs = copy.prepare<[], Pick<Epoch, 'name' | 'shippedSeq'>>(
-    'SELECT substr(name, 1, 100) AS name, shipped_seq AS shippedSeq FROM epoch ORDER BY id DESC LIMIT 99',
-  );
+/** @param reached the seq from which events are compared; undefined: none are. @returns what a copy has. */
+function haveOf(copy: Database.Database, reached: number | undefined) {
   const last = copy.prepare<[], [seq: number, receivedMs: number]>(
     'SELECT seq, received_ms FROM event ORDER BY seq DESC LIMIT 1',
   );
-  return {
-    epochs: epochs.all(),
-    last: last.raw().get(),
-    /** The next events to be compared; undefined: none are. */
-    looks: reached === undefined ? undefined : looksOf(copy, reached, COPY_STEP.events),
-  };
+  const [seq, receivedMs] = last.raw().get() ?? [0];
+  const afters = reached === undefined ? [seq] : [seq, reached];
+  const parts = afters.map((after) => ({ after, events: eventsOf(copy, after) }));
+  return { epochs: readEpochs(copy).map(({ name }) => name), seq, receivedMs, parts };
 }
 
 type Have = ReturnType<typeof haveOf>;
 
 /** @returns what the box has for a copy. */
-function partFor({ last, looks }: Have, db: Database.Database, { changes: known, reached }: Comparison) {
+function partFor({ seq, parts }: Have, db: Database.Database) {
   const number = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
   const lastGiven = number(`SELECT ${LAST_GIVEN_SEQ}`);
   const deleted = lastGiven - number('SELECT sum(events) FROM session_total');
-  const changes = `${deleted} ${number('SELECT sum(finished_ms) FROM erasure')}`;
-  const after = last?.[0] ?? 0;
   return {
     epochs: readEpochs(db).map(({ name }) => name),
     lastGiven,
     /** When the box received the event that is the last one of the copy; undefined if it has been deleted. */
-    lastMs: db.prepare<[number], number>('SELECT received_ms FROM event WHERE seq = ?').pluck().get(after),
-    changes,
-    tables: readTables(db, reached === undefined && changes === known),
-    compared: looks && differingEvents(db, reached!, [...looks.keys()].at(-1) ?? reached!, looks),
-    behind: differingEvents(db, after),
+    receivedMs: db.prepare<[number], number>('SELECT received_ms FROM event WHERE seq = ?').pluck().get(seq),
+    changes: `${deleted} ${number('SELECT sum(finished_ms) FROM erasure')}`,
+    tables: readTables(db),
+    events: parts.map(({ after, events }) => differingEvents(db, after, events)),
   };
 }
 
-type Part = ReturnType<typeof partFor>;
-
 /** @returns whether a copy is of an earlier epoch of this box. @throws {ForeignCopy} if it is of another box. */
-function isEarlier(file: string, { epochs, last }: Have, part: Part): boolean {
-  if (epochs.length === 0) return false;
-  const newest = part.epochs.at(-1);
-  const isSame = epochs[0]!.name === newest;
-  const shared = epochs.findIndex(({ name }) => part.epochs.includes(name));
-  // A restore may have taken epochs back. One that an operator began belongs to a clone.
-  const isRestored = epochs.slice(0, shared).every((one) => EPOCH.test(one.name) && one.shippedSeq === null);
-  if (shared >= 0 && isRestored && !epochs.some(({ name }) => name === newest)) return true;
-  const isAhead = (last?.[0] ?? 0) > part.lastGiven;
-  const isOther = part.lastMs !== undefined && part.lastMs !== last?.[1];
-  if (isSame && !isAhead && !isOther) return false;
+function isEarlier(file: string, have: Have, part: ReturnType<typeof partFor>): boolean {
+  const [copied, current] = [have.epochs.at(-1), part.epochs.at(-1)!];
+  const isOther = part.receivedMs !== undefined && part.receivedMs !== have.receivedMs;
+  const isSame = copied === current && have.seq <= part.lastGiven && !isOther;
+  if (copied === undefined || isSame) return false;
+  const isOfBox = part.epochs.some((epoch) => have.epochs.includes(epoch));
+  if (isOfBox && !have.epochs.includes(current) && EPOCH.test(copied)) return true;
   throw new ForeignCopy(
-    isSame
-      ? `${file} has events that this box does not have: another box is a clone of it, or its database was put back without "courtd restore". Run "sudo courtd ship --new-epoch" here, or name another directory.`
-      : `${file} is the copy of another box, and was not changed. Use another disk or directory for this box.`,
+    `${file} is the copy of another box, or of a clone of this one, and was not changed. Use another directory, or after cloning run "sudo courtd ship --new-epoch" on one of them.`,
   );
 }
 
