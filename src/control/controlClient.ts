@@ -114,10 +114,10 @@ export async function haveDone<Result>(
   response.setTimeout(0);
   try {
     for await (const line of readline.createInterface({ input: response })) {
-      const { doing, count = 0, done, failed }: WorkLine<Result> = JSON.parse(line);
+      const { events, done, failed }: WorkLine<Result> = JSON.parse(line);
       if (failed !== undefined) throw new OperatorError(failed);
       if (done !== undefined) return done;
-      if (doing !== undefined) on(doing, count);
+      if (events !== undefined) on(events);
     }
   } catch (error) {
     if (error instanceof OperatorError) throw error;

@@ -20,10 +20,9 @@ export interface EraseBody {
 /** How often the answer says how far it is. */
 const PROGRESS_MS = 500;
 
-/** A line of the answer: how far it is, and at last what was done, or in sentences why it does not continue. */
+/** A line of the answer: how many events are done, and at last what was done, or in sentences why it does not continue. */
 export interface WorkLine<Result> {
-  readonly doing?: 'events' | 'reader';
-  readonly count?: number;
+  readonly events?: number;
   readonly done?: Result;
   readonly failed?: string;
 }
@@ -64,9 +63,9 @@ function workRoute<Request, Result>(path: string, work: Work<Request, Result>): 
       const gone = new AbortController();
       res.once('close', () => gone.abort());
       const write = (line: WorkLine<Result>) => res.write(`${JSON.stringify(line)}\n`);
-      let progress: WorkLine<Result> = { doing: 'events', count: 0 };
-      const on: StepProgress = (doing, count) => {
-        progress = { doing, count };
+      let progress: WorkLine<Result> = { events: 0 };
+      const on: StepProgress = (events) => {
+        progress = { events };
       };
       res.writeHead(200, { 'Content-Type': 'application/x-ndjson' }).flushHeaders();
       const timer = setInterval(() => write(progress), PROGRESS_MS);

@@ -69,13 +69,12 @@ t.test('conflict copies, rejections and old databases go at the age of the event
   });
   t.strictSame(await others(), all, 'a dry run deletes nothing');
   // What holds events of every type has no age of one of them.
-  t.match(await prune('--type', 'PLAYER_POSITION'), {
-    stderr: /^Deleted 0 PLAYER_POSITION events .*\. With them went 1 conflict copy\.\n$/,
-  });
+  t.match(await prune('--type', 'PLAYER_POSITION'), { status: 0 });
+  t.strictSame(await others(), all);
   t.match(await prune(), {
     status: 0,
     stderr:
-      /^Deleted 0 events .*\. With them went 1 conflict copy, 1 rejection, 2 old databases \(300 B\)\.\n$/,
+      /^Deleted 0 events .*\. With them went 2 conflict copies, 1 rejection, 2 old databases \(300 B\)\.\n$/,
   });
   t.strictSame(await others(), { conflicts: 1, rejections: 1, databases: 1 });
   t.equal((await box.exported('session-1')).length, 3);

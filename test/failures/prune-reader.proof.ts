@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import { BIN, Daemon, start } from '../harness/daemon.ts';
@@ -8,7 +9,6 @@ import { Committer, court, scratch } from '../harness/scratchStore.ts';
 
 const MIB = 1024 ** 2;
 const DAY_MS = 86_400_000;
-const WAITS = /^Waiting for another program[^\n]+\n$/;
 
 t.test(
   'a prune waits for a reader that does not end, keeps the WAL small, and continues after it',
@@ -31,14 +31,11 @@ t.test(
     const ended = new Promise((resolve) => child.once('close', resolve));
     t.teardown(() => child.kill('SIGKILL'));
     let told = '';
-    const waits = new Promise<void>((resolve) => {
-      child.stderr.on('data', (text) => {
-        told += text;
-        resolve();
-      });
+    child.stderr.on('data', (text) => {
+      told += text;
     });
-    await waits;
-    t.match(told, WAITS, 'said once');
+    await sleep(5_000);
+    t.equal(told, '', 'it waits');
     const bytes = fs.statSync(path.join(folder, 'courtd.db-wal')).size;
     t.ok(bytes < 20 * MIB, `${bytes} bytes`);
     reader.exec('COMMIT');

@@ -7,7 +7,7 @@ import { REVISION_MAX } from '../../src/base/limits.ts';
 import type { CourtEvent } from '../../src/protocol/courtEvent.ts';
 import { openDatabase } from '../../src/store/db/openDatabase.ts';
 import { sessionCounter } from '../../src/store/db/sessionCounter.ts';
-import { emptySessions, keysWithoutEvent } from '../../src/store/keep/emptySessions.ts';
+import { deleteEmptySessions, keysWithoutEvent } from '../../src/store/keep/emptySessions.ts';
 import { eventRemoval } from '../../src/store/keep/pruneEvents.ts';
 import { lostBounds } from '../../src/store/read/sessionBounds.ts';
 import { type ReadEvent, readSession } from '../../src/store/read/sessionReader.ts';
@@ -129,10 +129,9 @@ class Pair {
   /** The rest of a prune: names, keys, and the first and the last of each session. */
   #tidy(): void {
     const { step } = this.#committer.steps;
-    const rows = () => 3;
     for (const remove of stepsOf(keysWithoutEvent(this.#db, this.#pruned))) step(remove);
     this.#pruned.clear();
-    for (const remove of stepsOf(emptySessions(this.#db, this.#committer.steps, rows))) step(remove);
+    step(() => deleteEmptySessions(this.#db, this.#committer.steps));
     for (const note of stepsOf(lostBounds(this.#db))) step(note);
     const lost = 'SELECT count(*) FROM session WHERE events > 0 AND (first_ns IS NULL OR last_ns IS NULL)';
     if (this.#db.prepare(lost).pluck().get() !== 0) throw new Error('the first and the last are not noted');

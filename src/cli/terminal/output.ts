@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
 import type { Sink } from '../../base/sink.ts';
+import { counted } from '../../base/units.ts';
 import { shellWord, visible, visibleLines } from '../../base/visibleText.ts';
 import { canvasOf, lengthOf, padded, visibleStyled } from './style.ts';
 
@@ -141,14 +142,9 @@ export const progress = {
   say,
 };
 
-/** @returns what shows how far the daemon is with its work, and says once that it waits for a program that reads. */
-export function workTeller(): (doing: string, count: number) => void {
-  let hasSaid = false;
-  return (doing, count) => {
-    if (doing !== 'reader') return progress.show(() => `${doing}: ${count}`);
-    if (!hasSaid) say('Waiting for another program that reads the database.');
-    hasSaid = true;
-  };
+/** Shows how far the daemon is with its work. */
+export function showWork(events: number): void {
+  progress.show(() => counted(events, 'event'));
 }
 
 /** @returns data as standard output takes it: a terminal would obey control characters. */

@@ -19,7 +19,7 @@ import { BACKUP_NAME, backupPlaces, lastBackupMs } from '../../store/keep/lastBa
 import { withRefused } from '../../store/refused/refusedFile.ts';
 import { namedIn } from '../../store/refused/refusedRequests.ts';
 import { confirmed } from '../terminal/confirm.ts';
-import { type JsonOption, printJson, printText, progress, workTeller } from '../terminal/output.ts';
+import { type JsonOption, printJson, printText, progress, showWork } from '../terminal/output.ts';
 
 interface EraseOptions extends DataOption, JsonOption {
   /** Only events that happened before this, nanoseconds since 1970-01-01T00:00:00Z; absent: all. */
@@ -53,7 +53,7 @@ export async function erase(player: string, options: EraseOptions): Promise<void
     await confirmed(what, 'Erase this player?', 'nothing was erased');
   }
   const request: EraseBody = { player, ...(before !== undefined && { before: String(before) }) };
-  print(await haveDone<Erasure>(data, ERASE_PATH, request, workTeller()));
+  print(await haveDone<Erasure>(data, ERASE_PATH, request, showWork));
 }
 
 /** Nanoseconds since 1970-01-01T00:00:00Z, to the millisecond. */

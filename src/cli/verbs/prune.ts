@@ -17,12 +17,11 @@ import { ofType } from '../options/optionParsers.ts';
 import { holdOf } from '../options/shipHold.ts';
 import { parseTimeOrAge } from '../options/times.ts';
 import { confirmed } from '../terminal/confirm.ts';
-import { say, workTeller } from '../terminal/output.ts';
+import { say, showWork } from '../terminal/output.ts';
 
 const HELP = `
-Conflict copies, rejected requests and replaced databases of that age go, too;
-with --type only conflict copies of that type. Events that have not been shipped
-yet stay for COURTD_SHIP_HOLD.
+Without --type, conflict copies, rejected requests and replaced databases of that
+age go, too. Events that have not been shipped yet stay for COURTD_SHIP_HOLD.
 
 Examples:
   sudo courtd prune --older-than 30d --type PLAYER_POSITION
@@ -70,7 +69,7 @@ async function prune(options: PruneOptions): Promise<void> {
     if (!dryRun && !options.yes) await confirm(db, which);
     return { which, found: dryRun ? await findExpired(data, db, which) : undefined };
   });
-  const done = found ?? (await haveDone<Found>(data, PRUNE_PATH, which, workTeller()));
+  const done = found ?? (await haveDone<Found>(data, PRUNE_PATH, which, showWork));
   const { events, sessions, bytes, held, records, rejections } = done;
   const what = `${counted(events, type === undefined ? 'event' : `${type} event`)} of ${counted(sessions, 'session')}`;
   const when = session === undefined ? `received before ${isoTime(beforeMs)}` : 'of any age';

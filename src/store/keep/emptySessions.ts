@@ -30,28 +30,13 @@ export function* keysWithoutEvent(db: Database, sessions: Iterable<number>): Gen
   }
 }
 
-/** @yields steps that delete sessions without events, after their keys. */
-export function* emptySessions(
-  db: Database,
-  { appender }: Pick<StepWriter, 'appender'>,
-  rows: () => number,
-): Generator<Step> {
-  const find = db
-    .prepare<[number, number], number>(
-      'SELECT id FROM session WHERE events = 0 AND id > ? ORDER BY id LIMIT ?',
-    )
-    .pluck();
+/** Deletes sessions without events, after their keys. Call it inside a transaction. */
+export function deleteEmptySessions(db: Database, { appender }: Pick<StepWriter, 'appender'>): void {
+  sessionCounter(db)();
   // A counter may be wrong, and without its name no event of the session can be read.
-  const remove = db.prepare<[number]>(`
-    DELETE FROM session AS s WHERE id = ? AND events = 0
-       AND NOT EXISTS (SELECT 1 FROM key WHERE session = s.id) AND NOT EXISTS (SELECT 1 FROM recent_key WHERE session = s.id)`);
-  const countSessions = sessionCounter(db);
-  for (let ids = find.all(0, rows()); ids.length > 0; ids = find.all(ids.at(-1)!, rows())) {
-    yield () => {
-      countSessions();
-      for (const id of ids) remove.run(id);
-      // Not after the pause that follows: what arrives in it would be stored under the deleted ids.
-      appender.forgetNames();
-    };
-  }
+  db.exec(`
+    DELETE FROM session WHERE events = 0
+       AND NOT EXISTS (SELECT 1 FROM key WHERE session = id) AND NOT EXISTS (SELECT 1 FROM recent_key WHERE session = id)`);
+  // Not after the pause that follows: what arrives in it would be stored under the deleted ids.
+  appender.forgetNames();
 }

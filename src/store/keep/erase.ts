@@ -52,7 +52,7 @@ export async function erasePlayer(
     await steps.run([() => addErasures(db, [entry])], SYNCED);
     writer.appender.readErasures();
     const redactor = new Redactor([{ ...entry, beforeNs: beforeNs ?? FOREVER_NS }]);
-    await steps.run(erasedEvents(db, redactor, player, steps.rows, tally, (looked) => on('events', looked)));
+    await steps.run(erasedEvents(db, redactor, player, steps.rows, tally, on));
     await steps.run(erasedCopies(db, naming(player), tally));
     await steps.run([() => addErasures(db, [{ ...entry, finishedMs: Date.now() }])], SYNCED);
     writer.appender.readErasures();
@@ -60,7 +60,7 @@ export async function erasePlayer(
     writer.truncateWal();
     return { ...tally, sessions: tally.sessions.size };
   } finally {
-    steps.end();
+    await steps.end();
     overwriteDeleted(db);
   }
 }

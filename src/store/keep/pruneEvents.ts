@@ -1,10 +1,11 @@
+import fs from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { sessionCounter } from '../db/sessionCounter.ts';
 import { lostBounds } from '../read/sessionBounds.ts';
-import { emptySessions, keysWithoutEvent } from './emptySessions.ts';
+import { deleteEmptySessions, keysWithoutEvent } from './emptySessions.ts';
 import { type ExpiredEvent, expiredEvents, type PruneSelection } from './expiredEvents.ts';
-import { deleteOldCopies, findOldRecords, type OldRecords, removeDatabases } from './oldRecords.ts';
+import { deleteOldCopies, findOldRecords, type OldRecords } from './oldRecords.ts';
 import { type Step, type StepContext, Steps } from './steps.ts';
 
 /** Events that a dry run reads at a time. */
@@ -32,41 +33,33 @@ export interface Pruned {
 export async function pruneEvents(context: StepContext, selection: PruneSelection): Promise<Pruned> {
   const { db, writer, on } = context;
   const steps = new Steps(context);
-  const { rows } = steps;
   const freeBefore = freeBytesIn(db);
   const sessions = new Set<number>();
   const tally = { events: 0, held: 0 };
   function* deleting(): Generator<Step> {
     const remove = eventRemoval(db);
-    for (const batch of expiredEvents(db, selection, rows, tally)) {
-      let deleted = new Map<number, number>();
-      yield batch.length === 0
-        ? undefined
-        : () => {
-            deleted = remove(batch);
-          };
-      for (const [session, count] of deleted) {
-        sessions.add(session);
-        tally.events += count;
-      }
-      on('events', tally.events);
+    for (const batch of expiredEvents(db, selection, steps.rows, tally)) {
+      yield batch.length === 0 ? undefined : () => remove(batch);
+      for (const { session } of batch) sessions.add(session);
+      tally.events += batch.length;
+      on(tally.events);
     }
   }
   try {
     // First of all: on a full disk, an earlier database is room at once.
     const records = findOldRecords(db, selection);
-    removeDatabases(DataDirectory.of(db.name), records);
+    // Not rmSync: it drops the code of an error that it does not know, such as EIO.
+    for (const { name } of records.databases) fs.unlinkSync(DataDirectory.of(db.name).at(name));
     await steps.run([() => deleteOldCopies(db, selection)]);
     await steps.run(deleting());
     await steps.run(keysWithoutEvent(db, sessions));
-    await steps.run(emptySessions(db, writer, rows));
+    await steps.run([() => deleteEmptySessions(db, writer)]);
     await steps.run(lostBounds(db));
-    await steps.giveBack();
     const bytes = records.databases.reduce((sum, file) => sum + file.bytes, 0);
     const freed = Math.max(0, freeBytesIn(db) - freeBefore);
     return { ...tally, sessions: sessions.size, bytes: bytes + freed, records };
   } finally {
-    steps.end();
+    await steps.end();
   }
 }
 
@@ -93,9 +86,9 @@ export function countExpired(
 
 /**
  * @returns a function that deletes events with their conflicts, and their keys as far as these are in memory. Call it inside a
- * transaction of the writer. It returns how many events each session has lost.
+ * transaction of the writer.
  */
-export function eventRemoval(db: Database): (events: Iterable<ExpiredEvent>) => Map<number, number> {
+export function eventRemoval(db: Database): (events: Iterable<ExpiredEvent>) => void {
   const removeKey = db.prepare<[number]>(`
     DELETE FROM recent_key WHERE (session, hash, revision) =
       (SELECT session, key_hash(event_id), revision FROM event WHERE seq = ?)`);
@@ -109,17 +102,12 @@ export function eventRemoval(db: Database): (events: Iterable<ExpiredEvent>) => 
   const notePruned = db.prepare<[number]>('UPDATE pruned SET up_to_seq = max(up_to_seq, ?)');
   const countSessions = sessionCounter(db);
   return (events) => {
-    const deleted = new Map<number, number>();
-    let last = 0;
     countSessions();
     for (const { seq, session } of events) {
       removeKey.run(seq);
-      deleted.set(session, (deleted.get(session) ?? 0) + remove.run(seq).changes);
+      updateSession.run(remove.run(seq).changes, session);
       if (removeConflict.run(session, seq).changes > 0) removeCopy.run(seq);
-      last = Math.max(last, seq);
+      notePruned.run(seq);
     }
-    for (const [session, count] of deleted) updateSession.run(count, session);
-    notePruned.run(last);
-    return deleted;
   };
 }

@@ -9,16 +9,13 @@ import { failureKind } from '../db/sqliteErrors.ts';
 import type { Appender } from '../write/appender.ts';
 import type { GroupCommit } from '../write/groupCommit.ts';
 
-/** Attempts at one transaction, and the pause between two: on a locked database, and on a full disk. */
-const BUSY = { attempts: 1_000, pauseMs: 5 } as const;
-const FULL = { attempts: 4, pauseMs: 100 } as const;
+/** Attempts at one transaction on a locked database or a full disk, and the pause between two. */
+const RETRY = { attempts: 100, pauseMs: 50 } as const;
 /** Frames in the WAL at which the steps wait until all are copied, which a reader may prevent. */
 const WAL_FRAMES_MAX = 4_000;
-/** A checkpoint of the writer may be running: what takes more waits than this is a reader. */
-const OWN_WAITS = 10;
 const READER_WAIT_MS = 100;
-/** Free pages from which a full disk gets some back before the end, and how many a transaction moves: fewer bytes than the reserve. */
-const GIVE_BACK_PAGES = { least: 4_096, step: 250 } as const;
+/** Free pages that a transaction returns to a full disk: fewer bytes than the reserve. */
+const RETURNED_PAGES = 250;
 
 /** What they need of the writer of events, which commits them between its groups. */
 export type StepWriter = Pick<
@@ -39,8 +36,8 @@ export interface StepContext {
   readonly signal?: AbortSignal;
 }
 
-/** Called with how many events are done; `reader`: another program keeps reading, and the steps wait for it. */
-export type StepProgress = (doing: 'events' | 'reader', count: number) => void;
+/** Called with how many events are done. */
+export type StepProgress = (events: number) => void;
 
 /** A transaction, which may be repeated; undefined after a read that found nothing to change. */
 export type Step = (() => void) | undefined;
@@ -48,23 +45,19 @@ export type Step = (() => void) | undefined;
 /** Runs the short transactions of a prune or an erasure while events come in: with pauses, behind long readers, and on a full disk. */
 export class Steps {
   readonly #context: StepContext;
-  readonly #db: Database;
   readonly #directory: DataDirectory;
-  readonly #writer: StepWriter;
   #isDiskFull = false;
 
   constructor(context: StepContext) {
     this.#context = context;
-    this.#db = context.db;
     this.#directory = DataDirectory.of(context.db.name);
-    this.#writer = context.writer;
   }
 
   /** How many rows a step may change. */
   readonly rows = () => this.#pace.rows;
 
   get #pace() {
-    return this.#writer.isServing ? SERVING_STEP : ALONE_STEP;
+    return this.#context.writer.isServing ? SERVING_STEP : ALONE_STEP;
   }
 
   /**
@@ -73,74 +66,66 @@ export class Steps {
    * @throws {SqliteError} after the last attempt, and an AbortError.
    */
   async run(steps: Iterable<Step>, isSynced = false): Promise<void> {
+    const { writer } = this.#context;
     for (const step of steps) {
-      if (step !== undefined) {
-        await this.#waitForReaders();
-        await this.#commit(step, isSynced);
-        await this.giveBack(GIVE_BACK_PAGES.least);
-      }
+      // While a reader stays open, the WAL would grow with each step until events are rejected.
+      for (; step !== undefined && this.#isWalLong; await this.#sleep(READER_WAIT_MS)) writer.maintain();
+      if (step !== undefined) await this.#commit(step, isSynced);
       await this.#sleep(this.#pace.pauseMs);
     }
   }
 
-  /** On a full disk, returns free pages to the file system until the reserve is whole again, with as much room again. */
-  async giveBack(least = 1): Promise<void> {
-    const freePages = () => this.#db.pragma('freelist_count', { simple: true }) as number;
-    if (!this.#isDiskFull || freePages() < least) return;
-    while (this.#isDiskFull && freePages() > 0) {
-      // Not `simple`: the pragma returns a row for each page.
-      await this.#commit(() => void this.#db.pragma(`incremental_vacuum(${GIVE_BACK_PAGES.step})`));
-      this.#writer.truncateWal();
-      if (freeBytes(this.#directory) >= 2 * RESERVE_BYTES && fillReserve(this.#directory))
-        this.#setDiskFull(false);
+  /**
+   * Call it at the end, also after a failure. Returns free pages to a full disk until the reserve is whole again, with as much room
+   * again.
+   */
+  async end(): Promise<void> {
+    if (!this.#isDiskFull) return;
+    const { db, writer } = this.#context;
+    try {
+      writer.truncateWal();
+      while (
+        freeBytes(this.#directory) < 2 * RESERVE_BYTES &&
+        db.pragma('freelist_count', { simple: true })
+      ) {
+        // Not `simple`: the pragma returns a row for each page.
+        await this.#commit(() => void db.pragma(`incremental_vacuum(${RETURNED_PAGES})`));
+        writer.truncateWal();
+      }
+    } finally {
+      fillReserve(this.#directory);
+      writer.holdForPrune(false);
     }
   }
 
-  /** Call it at the end, also after a failure: as long as the WAL has what was deleted, the reserve cannot be whole. */
-  end(): void {
-    if (!this.#isDiskFull) return;
-    this.#writer.truncateWal();
-    fillReserve(this.#directory);
-    this.#setDiskFull(false);
-  }
-
   async #commit(step: () => void, isSynced = false): Promise<void> {
-    for (let [busy, full] = [1, 1]; ; ) {
+    const { writer } = this.#context;
+    for (let attempt = 1; ; attempt++) {
       try {
-        return this.#writer.step(step, isSynced);
+        return writer.step(step, isSynced);
       } catch (error) {
         const kind = failureKind(error);
-        if (kind === 'busy' && busy++ < BUSY.attempts) await this.#sleep(BUSY.pauseMs);
-        else if (kind === 'full' && full++ < FULL.attempts) {
-          if (!this.#isDiskFull) this.#setDiskFull(true);
-          releaseReserve(this.#directory);
-          this.#writer.truncateWal();
-          // A reader may have kept the WAL from being truncated just now.
-          await this.#sleep(FULL.pauseMs);
-        } else throw error;
+        if ((kind !== 'busy' && kind !== 'full') || attempt === RETRY.attempts) throw error;
+        if (kind === 'full') this.#makeRoom();
+        await this.#sleep(RETRY.pauseMs);
       }
     }
   }
 
-  #setDiskFull(isFull: boolean): void {
-    this.#isDiskFull = isFull;
-    this.#writer.holdForPrune(isFull);
+  #makeRoom(): void {
+    if (!this.#isDiskFull) this.#context.writer.holdForPrune(true);
+    this.#isDiskFull = true;
+    releaseReserve(this.#directory);
+    // A reader may keep it from being truncated, until the next attempt.
+    this.#context.writer.truncateWal();
   }
 
   #sleep(ms: number): Promise<void> {
     return sleep(ms, undefined, { signal: this.#context.signal });
   }
 
-  /** While a reader stays open, the WAL grows with each step until events are rejected. So the steps wait instead. */
-  async #waitForReaders(): Promise<void> {
-    const isLong = () => {
-      const [{ log, checkpointed }] = this.#db.pragma('wal_checkpoint(NOOP)') as [WalState];
-      return log >= WAL_FRAMES_MAX && checkpointed < log;
-    };
-    for (let waits = 0; isLong(); waits++) {
-      if (waits >= OWN_WAITS) this.#context.on('reader', 0);
-      this.#writer.maintain();
-      await this.#sleep(READER_WAIT_MS);
-    }
+  get #isWalLong(): boolean {
+    const [{ log, checkpointed }] = this.#context.db.pragma('wal_checkpoint(NOOP)') as [WalState];
+    return log >= WAL_FRAMES_MAX && checkpointed < log;
   }
 }

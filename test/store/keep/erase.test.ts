@@ -29,8 +29,7 @@ t.test('an erasure that was interrupted is completed by the next one, under the 
     committer.append(...court(...played(5_000)));
     const his = db.prepare<[], number>(`SELECT count(*) FROM event WHERE instr(payload, '${ANNA}')`).pluck();
     const ended = new AbortController();
-    const on = (_: string, count: number) =>
-      interruptAt !== undefined && count >= interruptAt && ended.abort();
+    const on = (count: number) => interruptAt !== undefined && count >= interruptAt && ended.abort();
     const context = { db, writer: { ...committer.steps, isServing: true } };
     let left = his.get()!;
     if (interruptAt !== undefined) {

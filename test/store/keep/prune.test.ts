@@ -67,7 +67,7 @@ t.test('a prune that was cut short before the keys: the next one sweeps them', a
   const committer = new Committer(db);
   committer.append(...court(...events(300)));
   committer.sealAll();
-  const cut = committer.prune(ALL, (_, events) => {
+  const cut = committer.prune(ALL, (events) => {
     if (events === 300) throw new Error('power cut');
   });
   await t.rejects(cut, /power cut/);
@@ -83,7 +83,7 @@ t.test('a prune of earlier events deletes all keys without events', async (t) =>
   const kept = event({ type: 'BALL_HIT' });
   committer.append(...court(kept, ...events(10), ...events(300, { type: 'PLAYER_POSITION' })));
   committer.sealAll();
-  const cut = committer.prune(POSITIONS, (_, events) => {
+  const cut = committer.prune(POSITIONS, (events) => {
     if (events === 300) throw new Error('power cut');
   });
   await t.rejects(cut, /power cut/);

@@ -34,25 +34,22 @@ t.test('while requests come, a step changes 50 rows and is followed by a pause o
   t.strictSame(alone.pauses, [1]);
 });
 
-t.test(
-  'a locked database is tried for five seconds, a full disk four times, and nothing else again',
-  async (t) => {
-    const { steps, held } = make(t);
-    for (const [code, expected] of [
-      ['SQLITE_BUSY', 1_000],
-      ['SQLITE_FULL', 4],
-      ['SQLITE_IOERR_READ', 1],
-    ] as const) {
-      let attempts = 0;
-      const fail = () => {
-        attempts++;
-        throw new Database.SqliteError('fails', code);
-      };
-      await t.rejects(steps.run([fail]), { code });
-      t.equal(attempts, expected, code);
-    }
-    t.strictSame(held, [true], 'events are rejected on a full disk');
-    steps.end();
-    t.strictSame(held, [true, false]);
-  },
-);
+t.test('a locked database and a full disk are tried for five seconds, and nothing else again', async (t) => {
+  const { steps, held } = make(t);
+  for (const [code, expected] of [
+    ['SQLITE_BUSY', 100],
+    ['SQLITE_FULL', 100],
+    ['SQLITE_IOERR_READ', 1],
+  ] as const) {
+    let attempts = 0;
+    const fail = () => {
+      attempts++;
+      throw new Database.SqliteError('fails', code);
+    };
+    await t.rejects(steps.run([fail]), { code });
+    t.equal(attempts, expected, code);
+  }
+  t.strictSame(held, [true], 'events are rejected on a full disk');
+  await steps.end();
+  t.strictSame(held, [true, false]);
+});
