@@ -1,6 +1,6 @@
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { every } from '../../base/pause.ts';
-import { readMark, trustedMs } from '../db/clockMark.ts';
+import { JUMP_MS, lastJumpMs } from '../db/clockMark.ts';
 import type { PruneSelection } from './expiredEvents.ts';
 
 /** How often the time is looked at. The first look is the run after a start. */
@@ -60,9 +60,10 @@ export class NightlyRetention {
     this.#dueAt = performance.now() + pauseMs;
   }
 
-  async #run(clockMs: number): Promise<void> {
+  async #run(nowMs: number): Promise<void> {
     const { data, keep, keepPositions } = this.#options;
-    const nowMs = trustedMs(readMark(data), clockMs);
+    if (Math.abs(nowMs - lastJumpMs(data, nowMs)) < JUMP_MS)
+      throw new Error('The clock has jumped by more than a day: nothing is deleted for a day.');
     const ages = [{ seconds: keepPositions, type: 'PLAYER_POSITION' }, { seconds: keep }];
     for (const { seconds, ...type } of ages.filter(({ seconds }) => seconds > 0))
       await this.#prune({ beforeMs: nowMs - 1_000 * seconds, nowMs, ...type }, this.#closing.signal);
