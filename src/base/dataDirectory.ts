@@ -15,8 +15,6 @@ const FILES = {
   lock: 'courtd.lock',
   /** The clock mark (clockMark.ts). */
   clock: 'courtd.clock',
-  /** When `serve` made the database (newDatabase.ts). */
-  newNote: 'courtd.new',
   /** Space for a prune of a full disk (diskReserve.ts). */
   reserve: 'courtd.reserve',
   /** When the box was last backed up (lastBackup.ts). */

@@ -30,7 +30,7 @@ export interface BoxFacts extends SourceFindings {
 /** @returns what needs a person, the worst first. What passes by itself is not a problem. */
 export function findProblems(facts: BoxFacts, nowMs: number): StatusProblem[] {
   const { store, daemon, copy, ship } = facts;
-  const { newMs, directory, tokens, erasureMs, isDamaged } = store;
+  const { tokens, erasureMs, isDamaged } = store;
   const found = [
     ...(isDamaged || facts.isDamaged ? [problem('damage')] : []),
     ...(tokens.active === 0 && tokens.retiring === 0 ? [problem('no_token')] : []),
@@ -41,7 +41,6 @@ export function findProblems(facts: BoxFacts, nowMs: number): StatusProblem[] {
     ...(erasureMs === undefined ? [] : [problem('erasure_unfinished', erasureMs)]),
     ...(copy ? copyProblems(copy) : []),
     ...(ship === undefined ? [] : shipProblems(ship)),
-    ...(newMs === undefined ? [] : [problem('new_database', directory, newMs / 1_000)]),
   ];
   return [...found.filter(({ level }) => level === 'fail'), ...found.filter(({ level }) => level === 'warn')];
 }

@@ -52,10 +52,6 @@ export const BOX_PROBLEMS = {
     'Part of the database is damaged. Requests that need that part are answered with 503.',
     'Check the disk with "dmesg", and run "sudo courtd check --full" to see what is damaged. Then stop courtd and restore a backup: "sudo courtd restore FILE --salvage".',
   ]),
-  new_database: warn((directory: string, seconds: number) => [
-    `A new, empty database was made in ${directory} ${span(seconds)} ago, because there was none.`,
-    'If the box is new, do nothing: this ends after a day. If not, run "sudo systemctl stop courtd.socket courtd.service", mount the disk of the database, and start courtd again.',
-  ]),
   no_token: fail(() => [
     'There is no valid token, so every request is rejected.',
     'Run "sudo courtd token rotate", and give the new token to every camera.',

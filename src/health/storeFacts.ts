@@ -3,7 +3,6 @@ import type { Database } from 'better-sqlite3';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { DAY_MS, isoTime } from '../base/units.ts';
 import { freeBytes } from '../store/db/diskReserve.ts';
-import { newDatabaseAgeMs } from '../store/db/newDatabase.ts';
 import { failureKind } from '../store/db/sqliteErrors.ts';
 import { lastBackupMs } from '../store/keep/lastBackup.ts';
 import { freeBytesIn } from '../store/keep/pruneEvents.ts';
@@ -17,8 +16,6 @@ export interface StoreFacts extends Pick<Status, 'store' | 'tokens'> {
   readonly directory: string;
   /** A part of the database could not be read. */
   readonly isDamaged: boolean;
-  /** The age of a database that is new, in milliseconds; undefined if it is not. */
-  readonly newMs: number | undefined;
   /** When the latest unfinished erasure was started, in milliseconds since 1970-01-01T00:00:00Z. */
   readonly erasureMs: number | undefined;
   readonly failedBackup: ReturnType<typeof failedBackup>;
@@ -65,7 +62,6 @@ export function readStoreFacts(data: DataDirectory, db: Database | undefined): S
     },
     tokens: { active: count('active'), retiring: count('retiring') },
     isDamaged,
-    newMs: newDatabaseAgeMs(data, nowMs),
     erasureMs,
     failedBackup: failedBackup(data),
     oldestDays: oldestMs && (nowMs - oldestMs) / DAY_MS,

@@ -26,7 +26,6 @@ export class StoreWatch {
       walSmall: (bytes) => logger.info({ wal_mib: mebibytes(bytes) }, 'the write-ahead log is small again'),
       upgraded: (copy) =>
         logger.info({ copy }, 'the database had an older layout: it was copied and upgraded'),
-      made: () => logProblem(logger, problem('new_database', data.path, 0), { data }),
       healed: () => {
         this.isFull = false;
         logger.info('there is room on the disk again: events are stored');

@@ -8,7 +8,7 @@ import { markClock } from './db/clockMark.ts';
 import { lockDirectory } from './db/directoryLock.ts';
 import { keepReserve } from './db/diskReserve.ts';
 import { watchFiles } from './db/fileMonitor.ts';
-import { lacksDatabase, noteNewDatabase } from './db/newDatabase.ts';
+import { lacksDatabase } from './db/newDatabase.ts';
 import { assertDurable, enterExisting, layoutOf, type OpenOptions, openDatabase } from './db/openDatabase.ts';
 import { explain } from './db/openErrors.ts';
 import { SCHEMA_VERSION } from './db/schema.ts';
@@ -30,8 +30,6 @@ import type { KeyLimits } from './write/keys.ts';
 export interface StoreEvents extends GroupCommitEvents, WalEvents {
   /** The database had an older layout, and `copy` is what it was before. */
   upgraded(copy: string): void;
-  /** There was no database: a new one was made. */
-  made(): void;
 }
 
 /** The store of the daemon: the one writer, the tokens, and the lock that makes it the only one. */
@@ -86,9 +84,8 @@ export class Store {
     const make: OpenOptions = { create: true, acceptOlder: true, check: true };
     let [db, lock]: (Database | undefined)[] = [];
     try {
-      const isNew = lacksDatabase(directory);
       // The lock exists only next to a database: if it is alone, there was one.
-      if (isNew) openDatabase(directory, make).close();
+      if (lacksDatabase(directory)) openDatabase(directory, make).close();
       else enterExisting(directory, make);
       lock = lockDirectory(directory);
       db = openDatabase(directory, { ...make, check: false, isLocked: true });
@@ -100,12 +97,7 @@ export class Store {
       fsync(directory.path);
       // Waiting inside SQLite would block the event loop: the writer retries on a timer instead.
       db.pragma('busy_timeout = 0');
-      const store = new Store(lock, db, directory, on, keys);
-      if (isNew) {
-        noteNewDatabase(directory, Date.now());
-        on.made();
-      }
-      return store;
+      return new Store(lock, db, directory, on, keys);
     } catch (error) {
       for (const open of [db, lock]) if (open !== undefined) closeAfter(error, open);
       throw explain(error, directory);

@@ -156,7 +156,6 @@ export function recorder(): { on: StoreEvents; told: string[] } {
       walLarge: tell('walLarge'),
       walSmall: tell('walSmall'),
       upgraded: tell('upgraded'),
-      made: () => {},
     },
     told,
   };

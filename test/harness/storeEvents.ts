@@ -14,7 +14,6 @@ export const UNLOGGED = {
   walLarge: ignore,
   walSmall: ignore,
   upgraded: ignore,
-  made: ignore,
 } satisfies Partial<StoreEvents>;
 
 /** For a store that no daemon watches: every failure is thrown. */

@@ -85,7 +85,6 @@ const WAITING = [{ sender: 'cam', events: 12 }];
 const CASES: readonly (readonly [code: BoxProblemCode, wrong: BoxFacts, right?: BoxFacts])[] = [
   ['damage', box({ isDamaged: true })],
   ['damage', box({}, { isDamaged: true })],
-  ['new_database', box({}, { newMs: 1_000 })],
   [
     'no_token',
     box({}, { tokens: { active: 0, retiring: 0 } }),

@@ -21,7 +21,6 @@ import { lockDirectory } from '../db/directoryLock.ts';
 import { enterDirectory } from '../db/enterDirectory.ts';
 import { beginEpoch, readEpochs } from '../db/epochs.ts';
 import { readHeader } from '../db/fileHeader.ts';
-import { forgetNewDatabase } from '../db/newDatabase.ts';
 import { explain } from '../db/openErrors.ts';
 import { previousFiles } from '../db/previousDatabases.ts';
 import { rewriteWal } from '../db/rewriteWal.ts';
@@ -182,7 +181,6 @@ async function replace(
     const preserved = parts.length === 0 ? null : unusedName((time) => `${target}.replaced-${time}`);
     if (preserved !== null) replacing(preserved);
     fsync(partial);
-    forgetNewDatabase(directory);
     // Hard links: the first name stays until it is replaced.
     for (const part of parts)
       explainWriteErrors(preserved + part, () => fs.linkSync(target + part, preserved + part));
