@@ -60,6 +60,12 @@ export class ArrivalDecoder {
     return this.#row.get(seq);
   }
 
+  /** @returns an event, as `event`; undefined also if it is not stored. */
+  at(seq: number, damage: Damage): DecodedEvent | undefined {
+    const row = this.#row.get(seq);
+    return row && this.event(row, damage);
+  }
+
   /** @param damage takes a row that is not what was written. @returns undefined for such a row. */
   event(row: ArrivalRow, damage: Damage, sessionId = row[1]): DecodedEvent | undefined {
     const [seq, , eventId, revision, eot, eotHigh, eotLow, id, confidence, receivedMs] = row;

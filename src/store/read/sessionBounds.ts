@@ -1,27 +1,18 @@
 import type { Database } from 'better-sqlite3';
 
-/** When the first and the last event of a session were, in nanoseconds since 1970-01-01T00:00:00Z, with their eots as sent. */
-export interface SessionBounds {
-  readonly firstNs: bigint;
-  readonly firstEot: string;
-  readonly lastNs: bigint;
-  readonly lastEot: string;
-}
+const edge = (order: 'ASC' | 'DESC') => `
+  SELECT e.eot_ns AS ns, e.eot FROM session_event k CROSS JOIN event e ON e.seq = k.seq AND e.session = k.session
+   WHERE k.session = @id ORDER BY e.eot_ns ${order}, e.seq ${order} LIMIT 1`;
+/** The first and the last event of a session, by eot: this reads the whole session. */
+const EDGES = `FROM (${edge('ASC')}) AS first JOIN (${edge('DESC')}) AS last`;
 
-type Edge = readonly [ns: bigint, eot: string];
-
-/** Reads the whole session at once. @returns undefined if it has no events. */
-export function findBounds(db: Database, session: number): SessionBounds | undefined {
-  const edge = (order: string) =>
-    db
-      .prepare<[number], Edge>(`
-        SELECT e.eot_ns, e.eot FROM session_event k CROSS JOIN event e ON e.seq = k.seq AND e.session = k.session
-         WHERE k.session = ? ORDER BY ${order} LIMIT 1`)
-      .safeIntegers()
-      .raw()
-      .get(session);
-  const [first, last] = [edge('e.eot_ns, e.seq'), edge('e.eot_ns DESC, e.seq DESC')];
-  return first && last && { firstNs: first[0], firstEot: first[1], lastNs: last[0], lastEot: last[1] };
+/** @returns the eots of the first and the last event of a session, as sent; undefined if it has no events. */
+export function findBounds(db: Database, id: number): { first_eot: string; last_eot: string } | undefined {
+  return db
+    .prepare<[{ id: number }], { first_eot: string; last_eot: string }>(
+      `SELECT first.eot AS first_eot, last.eot AS last_eot ${EDGES}`,
+    )
+    .get({ id });
 }
 
 /**
@@ -33,11 +24,7 @@ export function* lostBounds(db: Database): Generator<() => void> {
     .prepare<[], number>('SELECT id FROM session WHERE events > 0 AND (first_ns IS NULL OR last_ns IS NULL)')
     .pluck();
   const write = db.prepare(`
-    UPDATE session SET first_ns = @firstNs, first_eot = @firstEot, last_ns = @lastNs, last_eot = @lastEot WHERE id = @id`);
-  for (const id of lost.all()) {
-    yield () => {
-      const bounds = findBounds(db, id);
-      if (bounds !== undefined) write.run({ id, ...bounds });
-    };
-  }
+    UPDATE session SET (first_ns, first_eot, last_ns, last_eot) = (SELECT first.ns, first.eot, last.ns, last.eot ${EDGES})
+     WHERE id = @id`);
+  for (const id of lost.all()) yield () => void write.run({ id });
 }

@@ -92,9 +92,7 @@ function lineStatement(db: Database, where: string): Statement<[object], LineRow
 
 /** A session that has lost events does not know its first and last one for a while (sessionBounds.ts). */
 function toLine(db: Database, { id, isBounded, ...line }: LineRow): SessionLine {
-  if (isBounded === 1) return line;
-  const bounds = findBounds(db, id);
-  return { ...line, first_eot: bounds?.firstEot ?? null, last_eot: bounds?.lastEot ?? null };
+  return isBounded === 1 ? line : { ...line, first_eot: null, last_eot: null, ...findBounds(db, id) };
 }
 
 /** @param id of a session with events, as `sessionId` gives it. @returns its line in the list. */

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow, type DecodedEvent } from './arrivalRow.ts';
+import { ArrivalDecoder, type DecodedEvent } from './arrivalRow.ts';
 import type { Damage } from './damage.ts';
 
 /** An event that was sent again with different content. */
@@ -17,7 +17,7 @@ export interface StoredConflict {
 /** Conflicts of one read. */
 const CHUNK_ROWS = 100;
 
-type CopyRow = readonly [...ArrivalRow, turn: number, other: string | null, times: number, lastMs: number];
+type CopyRow = Omit<StoredConflict, 'stored'> & { readonly seq: number; readonly turn: number };
 
 /**
  * @param session only those of the session with this id.
@@ -30,7 +30,7 @@ export function* readConflicts(
   damage: Damage,
 ): Generator<StoredConflict[]> {
   const find = db.prepare<[{ before: number; session: number | null }], CopyRow>(`
-    SELECT ${ARRIVAL_COLUMNS}, o.turn, o.event, c.copies, c.last_ms
+    SELECT o.seq, o.turn, o.event AS other, c.copies AS times, c.last_ms AS lastMs
       FROM conflict_copy o
       JOIN event e ON e.seq = o.seq
       JOIN conflict c ON c.session = e.session AND c.seq = o.seq
@@ -38,12 +38,12 @@ export function* readConflicts(
      ORDER BY o.turn DESC LIMIT ${CHUNK_ROWS}`);
   const decoder = new ArrivalDecoder(db);
   for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-    const rows = find.raw().all({ before, session: session ?? null });
+    const rows = find.all({ before, session: session ?? null });
     if (rows.length === 0) return;
-    before = rows.at(-1)![14];
-    yield rows.flatMap((row) => {
-      const stored = decoder.event(row as unknown as ArrivalRow, damage);
-      return stored === undefined ? [] : [{ stored, other: row[15], times: row[16], lastMs: row[17] }];
+    before = rows.at(-1)!.turn;
+    yield rows.flatMap(({ seq, turn, ...copy }) => {
+      const stored = decoder.at(seq, damage);
+      return stored === undefined ? [] : [{ stored, ...copy }];
     });
   }
 }
