@@ -132,32 +132,3 @@ t.test('one server: init, tail and status', { skip }, async (t) => {
     });
   });
 });
-
-t.test(
-  'three servers: init waits for their election, and the log outlives its leader',
-  { skip },
-  async (t) => {
-    const servers = await NatsServers.start(t, { servers: 3, early: true });
-    // One server's address is enough.
-    const [first] = servers.url.split(',');
-    let made = await courtd(['fleet', 'init', first!]);
-    while (/cannot be reached/.test(made.stderr)) made = await courtd(['fleet', 'init', first!]);
-    t.match(made, { status: 0, stdout: /^FLEET: created, .*3\nKV_court-status: created, .*3\n$/ });
-    await servers.ready();
-    const nc = await servers.connect(t);
-    const box = new SimulatedBox(nc, 'venue-a');
-    const sent = [...(await box.ship(100)), ...(await box.ship(50))];
-
-    await (await servers.leader('FLEET')).stop();
-    await servers.leader('FLEET');
-    const tail = await courtd(['fleet', 'tail', servers.url]);
-    t.equal(tail.status, 0, tail.stderr);
-    t.strictSame(
-      tail.stdout
-        .split('\n')
-        .slice(0, -1)
-        .map((line) => JSON.parse(line)),
-      sent.map((line) => ({ box: 'venue-a', epoch: 'e1', ...JSON.parse(line) })),
-    );
-  },
-);

@@ -112,4 +112,7 @@ t.test("three servers of the guide's configuration keep what they acknowledge", 
     t.match(stderr, /does not let this user/);
     t.notMatch(stderr, 'PASSWORD');
   });
+  await servers.servers[0]!.stop();
+  const { status, stdout } = await courtd(['fleet', 'tail', url, '--ca', cert]);
+  t.strictSame([status, stdout.split('\n').length - 1], [0, 5], 'without one of them');
 });

@@ -25,8 +25,7 @@ t.test(
     const [file, all] = [path.join(folder, 'venue-7.creds'), path.join(folder, 'hq.creds')];
     fs.writeFileSync(all, credentials.issue('hq').creds);
     const authenticator = credsAuthenticator(fs.readFileSync(all));
-    const hq = await Headquarters.connect(t, servers.url, { authenticator });
-    t.match(await courtd(['fleet', 'init', servers.url, '--creds', all]), { status: 0 });
+    const hq = await Headquarters.start(t, servers.url, ['--creds', all], { authenticator });
     t.match(await courtd(['fleet', 'init', servers.url]), { status: 1, stderr: /rejects the user/ });
     const old = credentials.issue('venue-7', permissionsOf('venue-7'));
     fs.writeFileSync(file, old.creds);
@@ -38,7 +37,7 @@ t.test(
     const before = fs.readFileSync(server.configuration, 'utf8');
     credentials.revoke(old.user);
     fs.writeFileSync(server.configuration, credentials.renewed(before));
-    await server.reload();
+    await server.restart();
     box.put(...events(10));
     await shipper.state('refused');
     t.match(await box.status(), {
@@ -70,8 +69,7 @@ t.test('TLS: the authority that is named, the name that is in the URL', { skip }
   const config = `tls { cert_file: "${cert}", key_file: "${key}" }`;
   const servers = await NatsServers.start(t, { config, scheme: 'tls' });
   const ca = fs.readFileSync(cert, 'utf8');
-  const hq = await Headquarters.connect(t, servers.url, { tls: { ca, host: '127.0.0.1' } });
-  await hq.init();
+  const hq = await Headquarters.start(t, servers.url, ['--ca', cert], { tls: { ca, host: '127.0.0.1' } });
   const env = { COURTD_SHIP_URL: servers.url, COURTD_SHIP_BOX: 'venue-7', COURTD_SHIP_CA: cert };
   const box = new Box(t, temporaryFolder(t), env);
   box.put(...events(10));

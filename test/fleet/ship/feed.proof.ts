@@ -2,13 +2,12 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { BIN, cleanEnvironment, start, temporaryFolder } from '../../harness/daemon.ts';
+import { BIN, cleanEnvironment, courtd, start, temporaryFolder } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';
 import { NatsServers } from '../../harness/nats.ts';
 import { missingNats } from '../../harness/natsProgram.ts';
 import { missingPrograms } from '../../harness/needs.ts';
 import { Box } from './box.ts';
-import { Headquarters } from './headquarters.ts';
 
 const skip = missingPrograms({ 'systemd-socket-activate': 'systemd' }) ?? (await missingNats());
 
@@ -18,7 +17,7 @@ t.test(
   async (t) => {
     const folder = temporaryFolder(t);
     const { url } = await NatsServers.start(t);
-    await (await Headquarters.connect(t, url)).init();
+    await courtd(['fleet', 'init', url]);
     const env = { COURTD_SHIP_URL: url, COURTD_SHIP_BOX: 'venue-7' };
     const box = new Box(t, temporaryFolder(t), env);
     box.put(...events(700));
