@@ -53,7 +53,7 @@ export function readBody(
     req.on('data', add);
     req.once('end', () => resolve(body?.subarray(0, size) ?? Buffer.alloc(0)));
     req.once('error', () => fail(new ClientDisconnected()));
-    req.once('close', () => fail(new ClientDisconnected()));
+    req.once('close', () => req.complete || fail(new ClientDisconnected()));
   });
 }
 
