@@ -6,6 +6,7 @@ import type { CopyStatus } from '../../src/health/boxStatus.ts';
 import { BIN, cleanEnvironment, courtd, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { SmallDisk, withoutMount } from '../harness/smallDisk.ts';
+import { Fault, SYNC, WRITE, withoutStrace } from '../harness/strace.ts';
 
 class Following {
   readonly daemon: Daemon;
@@ -113,6 +114,27 @@ t.test(
     await box.isWhole();
     fs.copyFileSync(saved, path.join(stick.folder, 'courtd.db'));
     await box.daemon.post(events(5));
+    await box.isWhole();
+  },
+);
+
+t.test(
+  'a stick that hangs: events are stored, nothing of the box waits for it, and the copy continues',
+  { skip: withoutStrace },
+  async (t) => {
+    const box = await Following.start(t, temporaryFolder(t));
+    await box.daemon.post(events(50));
+    await box.isWhole();
+    const hangs = { calls: `${SYNC},${WRITE}`, effect: 'delay_enter=600000000', file: 'courtd.db' };
+    const fault = await Fault.begin(t, { child: box.follower!, data: box.place }, hangs);
+    for (let batch = 0; batch < 20; batch++) t.equal((await box.daemon.post(events(20))).status, 202);
+    await fault.met();
+    const copy = await box.until(({ behind_events }) => (behind_events ?? 0) >= 400);
+    t.match(copy, { seq: 50, behind_events: 400 });
+    const db = new Database(path.join(box.daemon.data, 'courtd.db'));
+    t.match(db.pragma('wal_checkpoint(TRUNCATE)'), [{ busy: 0 }], 'the follower holds nothing of the box');
+    db.close();
+    await fault.end();
     await box.isWhole();
   },
 );

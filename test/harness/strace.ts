@@ -48,15 +48,23 @@ export class Fault {
     });
   }
 
-  /** Begins the fault. @returns once the daemon is under it. */
-  static async begin(t: Cleanup, daemon: Daemon, options: FaultOptions): Promise<Fault> {
-    const pid = String(daemon.child.pid);
-    const child = start('strace', ['-p', pid, ...straceArguments(daemon.data, options)]);
+  /** Begins the fault. @returns once the process is under it. */
+  static async begin(
+    t: Cleanup,
+    { child: { pid }, data }: Pick<Daemon, 'child' | 'data'>,
+    options: FaultOptions,
+  ): Promise<Fault> {
+    const child = start('strace', ['-p', String(pid), ...straceArguments(data, options)]);
     // One that has lost its process may hang.
     t.teardown(() => child.kill('SIGKILL'));
     const fault = new Fault(child);
     while (!/attached/.test(fault.#text)) await once(child.stderr, 'data');
     return fault;
+  }
+
+  /** @returns once a system call waits under it. */
+  async met(): Promise<void> {
+    while (!/\w\(/.test(this.#text)) await once(this.#child.stderr, 'data');
   }
 
   /** System calls that it has met so far. */
