@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -21,7 +20,7 @@ export interface AlertMessage {
   readonly box: string;
   readonly at: string;
   readonly state: Status['state'];
-  /** The whole message as sentences, for chats: at most TEXT_BYTES. */
+  /** The whole message as sentences, for chats: at most TEXT_CHARS. */
   readonly text: string;
   readonly new: readonly StatusProblem[];
   readonly solved: readonly StatusProblem[];
@@ -30,15 +29,13 @@ export interface AlertMessage {
 /** By what stays the same of each while it lasts. */
 type Problems = ReadonlyMap<string, StatusProblem>;
 
-/** A difference that does not last this long is not sent. */
-const STEADY_MS = 60_000;
 /** Between two messages, between two pings, and from the start of a daemon until it has found every problem again. */
 const PAUSE_MS = 5 * 60_000;
 /** Without a daemon, or with one that hangs, `status.json` gets older than this. */
 const STATUS_STALE_MS = 120_000;
 const SEND_MS = 15_000;
-/** ntfy takes 4,096 bytes. */
-const TEXT_BYTES = 3_900;
+/** ntfy takes 4,096 bytes, and each of these takes at most three. */
+const TEXT_CHARS = 1_300;
 
 export class Alert {
   readonly #statusFile: string;
@@ -47,23 +44,18 @@ export class Alert {
   readonly #env: NodeJS.ProcessEnv;
   readonly #log: (sentence: string) => void;
   #sent: Problems;
-  /** Since when a problem is new or solved. */
-  #since = new Map<string, number>();
+  /** What the look before has found: a difference is sent if two looks have found it. */
+  #before: Problems = new Map();
   #messageMs = Number.NEGATIVE_INFINITY;
   #pingMs = Number.NEGATIVE_INFINITY;
   #started: { readonly at: string | null | undefined; readonly ms: number } | undefined;
 
-  /** @param env has the settings. @throws {UsageError} if an address is not one, or nobody is to be alerted. */
+  /** @param env has the settings. @throws {UsageError} if nobody is to be alerted. */
   constructor(runDir: string, env: NodeJS.ProcessEnv, log: (sentence: string) => void) {
     const { COURTD_ALERT_URL: url, COURTD_ALERT_COMMAND: command, COURTD_PING_URL: ping } = env;
     if ((url ?? command ?? ping) === undefined) {
       throw new UsageError(
         'Nobody is to be alerted. Set COURTD_ALERT_URL, COURTD_ALERT_COMMAND or COURTD_PING_URL.',
-      );
-    }
-    if ([url, ping].some((address) => address && !/^https?:$/.test(URL.parse(address)?.protocol ?? ''))) {
-      throw new UsageError(
-        'An alert address is not a URL. Begin COURTD_ALERT_URL and COURTD_PING_URL with http:// or https://.',
       );
     }
     this.#statusFile = path.join(runDir, 'status.json');
@@ -73,29 +65,30 @@ export class Alert {
     this.#sent = readState(this.#stateFile);
   }
 
-  /** Reads `status.json`, and sends and pings if that is due. @param nowMs of a clock that never jumps. */
+  /** Reads `status.json`, and sends and pings if that is due. Call it once a minute. @param nowMs of a clock that never jumps. */
   async look(nowMs: number): Promise<void> {
     const { state, problems, daemon } = readStatus(this.#statusFile);
     if (this.#started?.at !== daemon?.started_at) this.#started = { at: daemon?.started_at, ms: nowMs };
-    const found = byKey(problems);
+    const [found, before, sent] = [byKey(problems), this.#before, this.#sent];
+    this.#before = found;
     const quiet = quietHoursOf(this.#env.COURTD_QUIET ?? '');
     // Without a daemon nothing is known of the other problems.
     const mayBeSolved =
       daemon !== undefined &&
       nowMs - (this.#started?.ms ?? nowMs) >= PAUSE_MS &&
       !(quiet && isQuiet(quiet, new Date()));
-    const fresh = without(found, this.#sent);
-    const gone = mayBeSolved ? without(this.#sent, found) : [];
-    this.#since = new Map([...fresh, ...gone].map(([key]) => [key, this.#since.get(key) ?? nowMs]));
-    const steady = (all: readonly [string, StatusProblem][]) =>
-      new Map(all.filter(([key]) => nowMs - this.#since.get(key)! >= STEADY_MS));
-    const [now, solved] = [steady(fresh), steady(gone)];
-    const isDue = now.size + solved.size > 0 && nowMs - this.#messageMs >= PAUSE_MS;
-    if (isDue && (await this.send(state, [...now.values()], [...solved.values()]))) {
+    const fresh = [...found].filter(([key]) => before.has(key) && !sent.has(key));
+    const kept = [...sent].filter(([key]) => !mayBeSolved || before.has(key) || found.has(key));
+    const isDue = fresh.length + sent.size > kept.length && nowMs - this.#messageMs >= PAUSE_MS;
+    const next = new Map([...kept, ...fresh]);
+    if (isDue && (await this.send(state, without(next, sent), without(sent, next)))) {
       this.#messageMs = nowMs;
-      this.#keep(new Map([...without(this.#sent, solved), ...now]));
+      this.#keep(next);
     }
-    await this.#ping(state, nowMs);
+    const { COURTD_PING_URL: ping } = this.#env;
+    if (ping === undefined || !['ok', 'attention'].includes(state) || nowMs - this.#pingMs < PAUSE_MS) return;
+    // A dead-man's switch elsewhere alerts somebody if the pings stop.
+    if (this.#isAccepted('COURTD_PING_URL', await request(ping))) this.#pingMs = nowMs;
   }
 
   /** @returns whether the address or the command accepted it: each that is set gets it. */
@@ -104,33 +97,19 @@ export class Alert {
     now: readonly StatusProblem[],
     solved: readonly StatusProblem[],
   ): Promise<boolean> {
-    const { COURTD_ALERT_URL, COURTD_ALERT_COMMAND, COURTD_SHIP_BOX: box = os.hostname() } = this.#env;
+    const { COURTD_ALERT_URL: url, COURTD_ALERT_COMMAND: command, COURTD_SHIP_BOX } = this.#env;
+    const box = COURTD_SHIP_BOX ?? os.hostname();
     const text = textOf(box, now, solved);
     const message: AlertMessage = { box, at: isoTime(Date.now()), state, text, new: now, solved };
     const body = JSON.stringify(message);
-    const deliver = async (how: typeof request, name: string, to: string | undefined) => {
-      if (to === undefined) return false;
-      const fault = await how(to, body);
-      const counts = `${now.length} new and ${solved.length} solved`;
-      this.#log(
-        `${name} ${fault === undefined ? `accepted ${counts}` : `did not accept a message: ${fault}`}.`,
-      );
-      return fault === undefined;
-    };
-    const accepted = await Promise.all([
-      deliver(request, 'COURTD_ALERT_URL', COURTD_ALERT_URL),
-      deliver(run, 'COURTD_ALERT_COMMAND', COURTD_ALERT_COMMAND),
-    ]);
-    return accepted.includes(true);
+    const posted = url !== undefined && this.#isAccepted('COURTD_ALERT_URL', await request(url, body));
+    const ran = command !== undefined && this.#isAccepted('COURTD_ALERT_COMMAND', run(command, body));
+    return posted || ran;
   }
 
-  /** A dead-man's switch elsewhere alerts somebody if the pings stop. */
-  async #ping(state: Status['state'], nowMs: number): Promise<void> {
-    const { COURTD_PING_URL: ping } = this.#env;
-    if (ping === undefined || !['ok', 'attention'].includes(state) || nowMs - this.#pingMs < PAUSE_MS) return;
-    const fault = await request(ping);
-    if (fault === undefined) this.#pingMs = nowMs;
-    else this.#log(`COURTD_PING_URL cannot be fetched: ${fault}.`);
+  #isAccepted(name: string, fault: string | undefined): boolean {
+    if (fault !== undefined) this.#log(`${name} was not accepted: ${fault}.`);
+    return fault === undefined;
   }
 
   #keep(sent: Problems): void {
@@ -177,8 +156,8 @@ function byKey(problems: readonly StatusProblem[]): Problems {
   return new Map(problems.map((one) => [keyOf(one), one]));
 }
 
-function without(all: Problems, others: Problems): [string, StatusProblem][] {
-  return [...all].filter(([key]) => !others.has(key));
+function without(all: Problems, others: Problems): StatusProblem[] {
+  return [...all].filter(([key]) => !others.has(key)).map(([, one]) => one);
 }
 
 function textOf(box: string, now: readonly StatusProblem[], solved: readonly StatusProblem[]): string {
@@ -188,10 +167,8 @@ function textOf(box: string, now: readonly StatusProblem[], solved: readonly Sta
   ];
   if (lines.length === 0) lines.push('This is a test of courtd alert: nothing is wrong.');
   const text = [box, ...lines].map(visible).join('\n');
-  if (Buffer.byteLength(text) <= TEXT_BYTES) return text;
-  // A character that is cut in the middle is left out.
-  const cut = new TextDecoder().decode(Buffer.from(text).subarray(0, TEXT_BYTES), { stream: true });
-  return `${cut}… "courtd status" on the box shows all ${now.length}.`;
+  if (text.length <= TEXT_CHARS) return text;
+  return `${text.slice(0, TEXT_CHARS).toWellFormed()}… "courtd status" on the box shows all ${now.length}.`;
 }
 
 /**
@@ -201,25 +178,22 @@ function textOf(box: string, now: readonly StatusProblem[], solved: readonly Sta
 async function request(address: string, body?: string): Promise<string | undefined> {
   const method = body === undefined ? 'GET' : 'POST';
   const headers = { 'Content-Type': 'application/json' };
-  const options = { ...urlToHttpOptions(new URL(address)), method, headers, agent: false };
   try {
+    const options = { ...urlToHttpOptions(new URL(address)), method, headers, agent: false };
     // What it says about its status changes nothing.
     const { status } = await requestAnswer(options, body, { wholeMs: SEND_MS, chars: 1 });
     return status >= 200 && status < 300 ? undefined : `it answered ${status}`;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    return code === 'ETIMEDOUT' ? 'it did not answer in time' : `it cannot be reached (${code ?? message})`;
+    return `it cannot be reached (${code ?? message})`;
   }
 }
 
 /** @returns why it did not accept. Of courtd's own settings, which hold secrets, the command gets none. */
-async function run(command: string, body = ''): Promise<string | undefined> {
+function run(command: string, input: string): string | undefined {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('COURTD_')));
   // timeout(1) ends what the shell has started, too.
   const args = ['--kill-after=1', `${SEND_MS / 1_000}`, '/bin/sh', '-c', command];
-  const child = spawn('timeout', args, { env, stdio: ['pipe', 'ignore', 'inherit'] });
-  // A command that ends without reading is judged by its exit status.
-  child.stdin.on('error', () => {}).end(body);
-  const [status] = await once(child, 'exit').catch(({ code }) => [code]);
+  const { status } = spawnSync('timeout', args, { env, input, stdio: ['pipe', 'ignore', 'inherit'] });
   return status === 0 ? undefined : `it ended with exit status ${status}`;
 }
