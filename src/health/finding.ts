@@ -42,5 +42,5 @@ export function logProblem(
   fields: object = {},
   level: 'warn' | 'error' = 'warn',
 ): void {
-  log[level]({ problem: code, ...fields, advice }, message);
+  log[level]({ problem: code, message, advice, ...fields }, 'problem');
 }

@@ -66,7 +66,7 @@ let isDying = false;
 function die({ logger, exit }: Log, error: unknown, message: string): void {
   if (isDying) return;
   isDying = true;
-  if (error instanceof OperatorError) logger.fatal(error.message);
+  if (error instanceof OperatorError) logger.fatal({ reason: error.message }, 'the daemon cannot continue');
   else logger.fatal({ err: error, code: sqliteCode(error) }, message);
   // At the end of the turn: requests in progress are still answered 503.
   setImmediate(() => exit(1));

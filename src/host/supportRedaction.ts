@@ -5,10 +5,9 @@ import { TOKEN_BYTES } from '../base/limits.ts';
 
 /** 32 bytes as base64url (tokens.ts): a camera may have sent its token as an id. */
 const TOKEN = new RegExp(`(?<![\\w-])[\\w-]{${Math.ceil((TOKEN_BYTES * 8) / 6)}}(?![\\w-])`, 'g');
-/** Texts of a log line that are courtd's own, or name a client. */
-const TEXTS = 'level time msg problem request_id client code source court_id signal host socket'.split(' ');
-/** Sentences that quote what a camera has sent. */
-const QUOTING = /^(refused): .*$/s;
+/** Texts of a log line that are courtd's own, or name a client; `error` quotes what a camera has sent. */
+const TEXTS =
+  'level time msg problem message reason request_id client code source court_id signal host socket';
 
 export function withoutTokens(text: string): string {
   return text.replace(TOKEN, '(removed)');
@@ -35,8 +34,7 @@ function ownFields(line: object): object {
   const fields = Object.entries(line).flatMap(([name, value]): [string, unknown][] => {
     if (typeof value === 'number' || typeof value === 'boolean') return [[name, value]];
     if (name === 'err') return [[name, placesOf(value)]];
-    if (typeof value !== 'string' || !TEXTS.includes(name)) return [];
-    return [[name, name === 'msg' ? value.replace(QUOTING, '$1') : value]];
+    return typeof value === 'string' && TEXTS.split(' ').includes(name) ? [[name, value]] : [];
   });
   return Object.fromEntries(fields);
 }

@@ -87,8 +87,8 @@ export class AccessLog {
     this.#sum.refused[code] = (this.#sum.refused[code] ?? 0) + 1;
     const { events: _, ...fields } = camera;
     const kind = `${code} ${fields.source ?? fields.reason ?? ''}`;
-    const line = { request_id: id, client, status, code, ...fields, ms };
-    this.#warnWithinQuota(client, kind, line, `refused: ${message}`);
+    const line = { request_id: id, client, status, code, ...fields, error: message, ms };
+    this.#warnWithinQuota(client, kind, line, 'rejected');
   }
 
   /** The client disconnected before its request was complete. */

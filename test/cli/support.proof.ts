@@ -53,9 +53,8 @@ t.test('a file for support: no token that ever was, no payload, no key', async (
   system.program('journalctl', `case "$*" in *--lines=500*) cat '${log}' ;; esac`);
 
   const file = path.join(folder, 'support.txt');
-  const { status, stdout, stderr } = await system.courtd(['support', '-o', file, '--data', daemon.data]);
-  t.match({ status, stdout }, { status: 0, stdout: '' });
-  t.match(stderr, `${file} is written`);
+  const written = { status: 0, stdout: '', stderr: `${file} is written` };
+  t.match(await system.courtd(['support', '-o', file, '--data', daemon.data]), written);
   const text = fs.readFileSync(file, 'utf8');
   const set = ['payload-five', 'payload-six', 'payload-seven', 'yload-eight', 'payload-nine', 'payload-ten'];
   for (const secret of [...tokens, ...secrets, ...set, 'payload-eleven'])
@@ -79,7 +78,7 @@ t.test('a file for support: no token that ever was, no payload, no key', async (
     /^.{24} [\da-f-]{13} 401 unauthorized 127\.0\.0\.1, - on -, events -$/m,
     /^.{24} [\da-f-]{13} 400 invalid_event 127\.0\.0\.1, \(token removed\) on \(removed\), events 1$/m,
     /^!! {2}The daemon does not run/m,
-    /"msg":"refused"/,
+    /"msg":"rejected"/,
     /"msg":"listening"/,
     'at append (file:///x.ts:1:2)',
   ]) {

@@ -52,5 +52,5 @@ t.test("the daemon's log has none of it either, and is the same JSON", async (t)
   t.equal((await daemon.post(event({ source: 'camera \u202e', event_id: UNSAFE }))).status, 400);
   await daemon.stop();
   isTame(t, text, 'the log');
-  t.match(daemon.log.find(({ code }) => code === 'invalid_event')?.msg, JSON.stringify(UNSAFE).slice(1, 8));
+  t.match(daemon.log.find(({ code }) => code === 'invalid_event')?.error, JSON.stringify(UNSAFE).slice(1, 8));
 });

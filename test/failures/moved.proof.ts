@@ -56,7 +56,7 @@ for (const [what, move, sentence] of CASES) {
       t.equal(await daemon.exited, 1);
       const fatal = daemon.log.filter(({ level }) => level === 'fatal');
       t.equal(fatal.length, 1, 'said once');
-      t.match(fatal, [{ msg: sentence }]);
+      t.match(fatal, [{ reason: sentence }]);
       t.notOk(fatal[0]?.err, 'without a stack trace');
     },
   );
