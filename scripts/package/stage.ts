@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { loadVerbs, makeProgram } from '../../src/cli/program.ts';
 import type { Architecture } from './architecture.ts';
+import { commandsOf } from './commands.ts';
 import { completionOf } from './completion.ts';
 import { copyrightOf } from './copyright.ts';
 import { manualOf } from './manual.ts';
@@ -27,7 +28,7 @@ export function stage(folder: string, work: string, architecture: Architecture, 
   copy(path.join(import.meta.dirname, 'courtd'), path.join(folder, 'usr/bin/courtd'));
   strip(program, architecture);
   const share = path.join(folder, 'usr/share');
-  write(path.join(share, 'man/man1/courtd.1'), manualOf(COURTD));
+  write(path.join(share, 'man/man1/courtd.1'), manualOf(commandsOf(COURTD)));
   write(path.join(share, 'bash-completion/completions/courtd'), completionOf(COURTD));
   write(path.join(share, 'doc/courtd/copyright'), copyrightOf(installed));
   for (const document of documents()) {

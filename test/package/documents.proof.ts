@@ -1,12 +1,13 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
+import { commandsOf } from '../../scripts/package/commands.ts';
 import { manualOf } from '../../scripts/package/manual.ts';
 import { loadVerbs, makeProgram } from '../../src/cli/program.ts';
 import { run, temporaryFolder } from '../harness/daemon.ts';
 
 const MANUAL = path.join(temporaryFolder(t), 'courtd.1');
-fs.writeFileSync(MANUAL, manualOf(await loadVerbs(makeProgram())));
+fs.writeFileSync(MANUAL, manualOf(commandsOf(await loadVerbs(makeProgram()))));
 
 /** Programs that check a man page, with their arguments. */
 const CHECKERS = {

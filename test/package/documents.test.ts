@@ -19,7 +19,7 @@ const leaves = commands.filter(
 const globals = commands[0]!.options.filter(({ long }) => long !== '--version');
 
 t.test('the man page has every command with its arguments and options', async (t) => {
-  const sections = manualOf(program)
+  const sections = manualOf(commands)
     .replaceAll('\\-', '-')
     .split(/^\.SS /m)
     .slice(1);
