@@ -106,11 +106,7 @@ export function routesOf(daemon: Daemon, metrics: () => string, status: () => Da
     {
       method: 'POST',
       path: EVENTS_PATH,
-      answer: (req, res) => {
-        // An import may have stored what was rejected.
-        res.once('close', () => rejected.look());
-        return server.serveLocal(req, res);
-      },
+      answer: (req, res) => server.serveLocal(req, res),
     } satisfies ControlRoute,
     pruneRoute((selection, on, signal) => prune(daemon, { ...selection, ...heldBack(daemon) }, on, signal)),
     eraseRoute(async (request, on, signal) => {

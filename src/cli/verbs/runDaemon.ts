@@ -162,23 +162,14 @@ async function openStore(
 
 function makeRejected({ options, log: { logger } }: Frame): RefusedRequests {
   const settings = { maxBytes: options.refusedBytes, minFree: options.minFree };
-  return new RefusedRequests(
-    options.data,
-    settings,
-    ({ bodies, events, setAside, failure: reason = TOO_FAST }) => {
-      if (setAside !== undefined) logger.warn({ file: setAside }, SET_ASIDE);
-      if (events > 0) logger.warn({ events }, DELETED);
-      if (bodies > 0) logger.warn({ bodies, reason }, NOT_KEPT);
-    },
-  );
+  return new RefusedRequests(options.data, settings, (what, details) => logger.warn(details, LOST[what]));
 }
 
-const NOT_KEPT = 'bodies of rejected requests were not kept';
-const TOO_FAST = 'they came too fast, or there is no room for them';
-const DELETED =
-  'rejected events were deleted before they were stored: there is no room for them, or they are too old';
-const SET_ASIDE =
-  'refused.db was damaged and was set aside: a new one begins, and events are stored as before';
+const LOST = {
+  notKept: 'bodies of rejected requests were not kept',
+  deleted: 'rejected events were deleted before they were stored',
+  setAside: 'refused.db was damaged and was set aside: a new one begins, and events are stored as before',
+} as const;
 
 function makeServer(
   { options, log: { logger }, parts }: Frame,

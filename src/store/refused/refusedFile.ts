@@ -51,7 +51,7 @@ export interface NewRequest extends RefusedRequest {
 /** Those rejected before a time (milliseconds since 1970-01-01T00:00:00Z; null: all), or these. */
 export type RefusedSelection = { readonly beforeMs: number | null } | { readonly ids: readonly string[] };
 
-const COLUMNS = 'id, at_ms AS atMs, client, status, code, source, court_id AS courtId, events, error';
+const COLUMNS = 'seq, id, at_ms AS atMs, client, status, code, source, court_id AS courtId, events, error';
 const SENDER = 'ifnull(source, client)';
 const LAYOUT = `
   CREATE TABLE rejection (
@@ -143,17 +143,14 @@ export class RefusedFile {
       .immediate();
   }
 
-  /** Deletes bodies until the file needs at most so many bytes. @returns how many events they held. */
-  shrink(maxBytes: number): number {
+  /** Deletes bodies until the file needs at most so many bytes. @returns whether there were any to delete. */
+  shrink(maxBytes: number): boolean {
     const { bytes } = this;
-    if (bytes <= maxBytes) return 0;
+    if (bytes <= maxBytes) return false;
     const held = this.#db.prepare<[], number>(`SELECT total(bytes) FROM (${BODIES})`).pluck().get()!;
-    const forget = this.#db.prepare<[object], number>(
-      `UPDATE rejection SET gzip = NULL WHERE seq IN (${TOO_MUCH}) RETURNING ifnull(events, 1)`,
-    );
+    const forget = this.#db.prepare(`UPDATE rejection SET gzip = NULL WHERE seq IN (${TOO_MUCH})`);
     // Whole pages are more than what is in them.
-    const events = forget.pluck().all({ maxBytes: held * (maxBytes / bytes) * (1 - SLACK) });
-    return events.reduce((sum, one) => sum + one, 0);
+    return forget.run({ maxBytes: held * (maxBytes / bytes) * (1 - SLACK) }).changes > 0;
   }
 
   /** Deletes the body of a request. */
@@ -211,9 +208,9 @@ export class RefusedFile {
   }
 
   /** @returns a request, with its body if that is kept, also if it is kept with another request. */
-  find(id: string): Omit<KeptRequest, 'seq'> | undefined {
+  find(id: string): KeptRequest | undefined {
     return this.#db
-      .prepare<[string], Omit<KeptRequest, 'seq'>>(`
+      .prepare<[string], KeptRequest>(`
         SELECT ${COLUMNS}, ifnull(gzip, (SELECT b.gzip FROM rejection b WHERE b.sha256 = r.sha256 AND b.gzip IS NOT NULL)) AS gzip
           FROM rejection r WHERE id = ?`)
       .get(id);
@@ -222,7 +219,7 @@ export class RefusedFile {
   /** @yields all, one read at a time, the oldest first. @param sender only of this one. */
   *all(sender: string | null = null): Generator<KeptRequest> {
     const next = this.#db.prepare<[object], KeptRequest>(`
-      SELECT seq, ${COLUMNS}, gzip FROM rejection
+      SELECT ${COLUMNS}, gzip FROM rejection
        WHERE seq > @seq AND (@sender IS NULL OR ${SENDER} = @sender) ORDER BY seq LIMIT 1`);
     for (let row = next.get({ seq: 0, sender }); row !== undefined; row = next.get({ seq: row.seq, sender }))
       yield row;
@@ -243,7 +240,7 @@ export async function withRefused<Result>(
   work: (file: RefusedFile) => Result | Promise<Result>,
 ): Promise<Result | undefined> {
   const path = directory.file('refused');
-  // An empty one is the daemon's to set aside: SQLite would take it for a new one.
+  // An empty one is just being made.
   if ((fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;
   let file: RefusedFile | undefined;
   try {

@@ -21,15 +21,15 @@ t.test('a sender with more than a quarter of the space loses its own bodies firs
   t.teardown(() => file.close());
   file.add([request('quiet', 10 * KIB)]);
   for (let i = 0; i < 40; i++) file.add([request('loud', 10 * KIB)]);
-  t.equal(file.shrink(1024 * KIB), 0, 'there is room');
-  const evicted = file.shrink(200 * KIB);
+  t.notOk(file.shrink(1024 * KIB), 'there is room');
+  t.ok(file.shrink(200 * KIB));
   const [loud, quiet] = file.waiting(10);
   t.equal(quiet?.sender, 'quiet');
   t.equal(quiet?.events, 2);
-  t.equal(evicted + loud!.events, 80);
   t.ok(loud!.events >= 20 && loud!.events <= 36, `${loud!.events} events in less than 200 KiB`);
   t.equal([...file.bodies()].at(-1)?.id, `request-${made - 1}`);
-  t.equal(file.shrink(0), loud!.events + 2);
+  t.ok(file.shrink(0));
+  t.strictSame(file.waiting(10), []);
   t.end();
 });
 
