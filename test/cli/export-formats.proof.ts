@@ -1,10 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { fileSink } from '../../src/base/fileSink.ts';
-import { ParquetWriter } from '../../src/session/export/parquetWriter.ts';
-import { SHEET_ROWS } from '../../src/session/export/xlsxSheet.ts';
-import { XlsxWriter } from '../../src/session/export/xlsxWriter.ts';
+import { toParquet } from '../../src/session/export/parquet.ts';
+import { toWorkbook } from '../../src/session/export/sessionWorkbook.ts';
+import { SHEET_ROWS, Sheet } from '../../src/session/export/sheet.ts';
 import { BIN, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { askDuckDb } from '../harness/duckdb.ts';
 import { event, events, eventText } from '../harness/events.ts';
@@ -21,6 +20,7 @@ const WITHOUT_OFFICE = missingPrograms({ soffice: 'libreoffice-calc' }) ?? false
 /** All sheets of a workbook as CSV in UTF-8, each in a file of its own, as they are shown. */
 const EVERY_SHEET = 'csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,-1';
 const ODD = ['0042', '12e5', '=1+1', '@SUM(A1)', '1/2', "'quoted", '_x0041_', 'a,"b"', '<&>', '🎾'];
+const AS_OF = { seq: 1, ms: 0 };
 /** More than a row group of Parquet. */
 const EVENTS = 21_000;
 
@@ -97,18 +97,18 @@ t.test('a terminal gets no workbook, and a pipe does', async (t) => {
 });
 
 t.test('the memory of Parquet does not grow with the events', async (t) => {
-  const writer = new ParquetWriter({ write: async () => {}, commit: () => {} });
   const read = reader();
-  const write500 = () =>
-    writer.write(
-      Array.from({ length: 500 }, (_, i) => read({ type: 'BALL_SPEED' }, { kmh: i, note: `${i}` })),
-    );
-  // Row groups are complete every 20,000 events: look at the same point of one.
-  for (let at = 0; at < 20_000; at += 500) await write500();
-  const before = usedMib();
-  for (let at = 20_000; at < 420_000; at += 500) await write500();
-  const grown = usedMib() - before;
-  await writer.end({ seq: 1, ms: 0 });
+  const speeds = () =>
+    Array.from({ length: 500 }, (_, i) => read({ type: 'BALL_SPEED' }, { kmh: i, note: `${i}` }));
+  let grown = 0;
+  function* chunks() {
+    // Row groups are complete every 20,000 events: look at the same point of one.
+    for (let at = 0; at < 20_000; at += 500) yield speeds();
+    const before = usedMib();
+    for (let at = 20_000; at < 420_000; at += 500) yield speeds();
+    grown = usedMib() - before;
+  }
+  for await (const _piece of toParquet(chunks(), () => AS_OF));
   // The values of the rows take 200 MiB. What has been freed is not always noted at once.
   t.ok(grown < 48, `${grown.toFixed(1)} MiB`);
 });
@@ -116,19 +116,20 @@ t.test('the memory of Parquet does not grow with the events', async (t) => {
 t.test('a full sheet takes a bounded part of memory, and one more row is refused', async (t) => {
   const read = reader();
   const bounces = (count: number) => Array.from({ length: count }, () => read({}, {}));
-  const file = path.join(temporaryFolder(t), 'long.xlsx');
-  const sink = fileSink(file);
-  const writer = new XlsxWriter(sink, 'long');
-  await writer.write(bounces(1));
-  const before = usedMib();
-  for (let left = SHEET_ROWS - 2; left > 0; left -= 500) await writer.write(bounces(Math.min(500, left)));
-  const grown = usedMib() - before;
+  let grown = 0;
+  function* chunks() {
+    yield bounces(1);
+    const before = usedMib();
+    for (let left = SHEET_ROWS - 2; left > 0; left -= 500) yield bounces(Math.min(500, left));
+    grown = usedMib() - before;
+  }
+  const pieces = [...toWorkbook('long', chunks(), () => AS_OF)];
   // The rows are 250 MiB of XML. What has been freed is not always noted at once.
   t.ok(grown < 128, `${grown.toFixed(1)} MiB`);
-  await t.rejects(writer.write(bounces(1)), /more Bounces than a sheet/);
-  await writer.end({ seq: 1, ms: 0 });
-  sink.commit();
-  const xml = sheetsOf(unzip(fs.readFileSync(file))).get('Bounces') ?? '';
+  const xml = sheetsOf(unzip(Buffer.concat(pieces))).get('Bounces') ?? '';
   const [, lastRow] = /^<row r="(\d+)">/.exec(xml.slice(xml.lastIndexOf('<row ')))!;
   t.equal(lastRow, String(SHEET_ROWS));
+  const sheet = new Sheet(1, 'Bounces', []);
+  for (let row = 1; row < SHEET_ROWS; row++) sheet.row([]);
+  t.throws(() => sheet.row([]), /more Bounces than a sheet/);
 });

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { fileSink } from '../../base/fileSink.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { DICTIONARY } from '../../session/export/columns.ts';
-import { BINARY_FORMATS, FORMATS } from '../../session/export/eventWriter.ts';
+import { BINARY_FORMATS, FORMATS } from '../../session/export/encode.ts';
 import { exportMany } from '../../session/export/exportMany.ts';
 import { type ExportOptions, writeSession } from '../../session/export/writeSession.ts';
 import { withDatabase } from '../../store/db/withDatabase.ts';
@@ -31,6 +31,7 @@ Examples:
 export function define(command: Command): void {
   const time = (flags: string, description: string) => new Option(flags, description).argParser(parseTime);
   const day = new Option('--day <date>', '--since and --until of a local day').argParser(parseDay);
+  const ofOne = ['current', 'type', 'court', 'from', 'to'];
   command
     .argument('[session]')
     .addOption(new Option('--format <format>', 'how').choices(FORMATS).default('csv'))
@@ -39,18 +40,18 @@ export function define(command: Command): void {
     .option('--court <id>', 'only events of this court_id')
     .addOption(time('--from <time>', 'only events with this eot or a later one'))
     .addOption(time('--to <time>', 'only events with an earlier eot'))
-    .addOption(time('--since <time>', 'each session that received events since then, whole'))
+    .addOption(time('--since <time>', 'each session that received events since then, whole').conflicts(ofOne))
     .addOption(time('--until <time>', 'with --since: before this time'))
-    .addOption(day.conflicts(['since', 'until']))
+    .addOption(day.conflicts(['since', 'until', ...ofOne]))
     .addOption(output('the file to write; with --since or --day a directory'))
-    .option('--describe', 'only print the columns and their meaning')
+    .addOption(new Option('--describe', 'only print the columns and their meaning').conflicts('output'))
     .option('--json', 'with --describe: print JSON')
     .addHelpText('after', HELP)
     .action(async (session: string | undefined, _options, command: Command) => {
       const options = command.optsWithGlobals<CommandOptions>();
+      if (options.describe === true) return describe(options);
       const misuse = misuseOf(session, options);
       if (misuse !== undefined) command.error(`error: ${misuse}`, { exitCode: 2 });
-      if (options.describe === true) return describe(options);
       // Keeps memory constant: by default the heap may grow far before V8 collects garbage.
       setFlagsFromString('--heap-growing-percent=50');
       if (session !== undefined) return exportSession(session, options);
@@ -59,22 +60,15 @@ export function define(command: Command): void {
     });
 }
 
-/** @returns a sentence about options that contradict each other or are missing. */
+/** @returns a sentence about options that are missing. */
 function misuseOf(session: string | undefined, options: CommandOptions): string | undefined {
-  const { since, until, day, current, type, court, from, to, output, describe, json } = options;
+  const { since, until, day, output, json } = options;
   const isMany = (since ?? day) !== undefined;
-  if (describe === true)
-    return (session ?? output) === undefined ? undefined : '--describe takes no session and no -o.';
   if (json === true) return '--json needs --describe. For events as JSON use --format ndjson.';
   if (isMany === (session !== undefined))
     return 'name one session, or choose sessions with --since or --day.';
   if (until !== undefined && since === undefined) return '--until needs --since.';
-  if (isMany && output === undefined) return 'name the directory of the files with -o DIR/.';
-  if (isMany && [current, type, court, from, to].some((part) => part !== undefined))
-    return '--since and --day export whole sessions. Leave out --current, --type, --court, --from and --to.';
-  const isEmpty = (begin?: bigint, end?: bigint) => begin !== undefined && end !== undefined && begin > end;
-  if (isEmpty(from, to)) return '--to must not be earlier than --from.';
-  return isEmpty(since, until) ? '--until must not be earlier than --since.' : undefined;
+  return isMany && output === undefined ? 'name the directory of the files with -o DIR/.' : undefined;
 }
 
 /** `courtd export SESSION` */

@@ -4,9 +4,8 @@ import type { Database } from 'better-sqlite3';
 import type { Command } from 'commander';
 import { fileSink } from '../../base/fileSink.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { counted } from '../../base/units.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
-import { openWriter } from '../../session/export/openWriter.ts';
+import { jsonLine } from '../../session/export/encode.ts';
 import { writtenSentence } from '../../session/export/writeSession.ts';
 import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
@@ -77,15 +76,14 @@ async function exportPlayer(
       );
     }
     const sink = output === undefined ? stdoutSink() : fileSink(output);
-    const writer = await openWriter('', 'ndjson', sink);
     let written = 0;
     for (const events of found.read(player, damage)) {
-      await writer.write(events);
+      await sink.write(events.map(jsonLine).join(''));
       written += events.length;
       progress.show(() => `${written} of ${found.count} events written`);
     }
     sink.commit();
-    say(writtenSentence(counted(written, 'event'), { seq: lastSeq, ms }, sink));
+    say(writtenSentence(written, { seq: lastSeq, ms }, sink));
   });
   damage.assertNone();
 }

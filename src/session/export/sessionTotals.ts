@@ -3,7 +3,7 @@ import type { PayloadColumns } from '../../protocol/payload.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import { NamedTallies } from '../analysis/namedTallies.ts';
 import { NAME_CHARS } from '../analysis/shotPayload.ts';
-import type { CellValue, Time } from './xlsxSheet.ts';
+import type { CellValue, Time } from './sheet.ts';
 
 /** A session has a few players and courts: events of further names are counted together. */
 const NAMES_COUNTED = 10_000;

@@ -4,8 +4,7 @@ import { counted, isoTime } from '../../base/units.ts';
 import type { DataOption } from '../../store/db/withDatabase.ts';
 import type { Damage } from '../../store/read/damage.ts';
 import { type AsOf, readSession } from '../../store/read/sessionReader.ts';
-import type { Format } from './eventWriter.ts';
-import { openWriter } from './openWriter.ts';
+import { encode, type Format } from './encode.ts';
 
 /** Which events of a session are exported, and how. */
 export interface ExportOptions extends DataOption {
@@ -39,7 +38,6 @@ export async function writeSession(
   sink: Sink,
   teller: ExportTeller,
 ): Promise<number> {
-  const writer = await openWriter(name, format, sink);
   let [read, written] = [0, 0];
   let asOf: AsOf = { seq: 0, ms: 0 };
   const onBegin = (begun: AsOf) => {
@@ -48,19 +46,22 @@ export async function writeSession(
   // A coach wants one row per event.
   const currentOnly = current === true || format === 'xlsx';
   const filter = { type, court, fromNs: from, toNs: to, currentOnly, damage, onBegin };
-  for (const { events, scanned } of readSession(db, session, filter)) {
-    if (events.length > 0) await writer.write(events);
-    read += scanned;
-    written += events.length;
-    teller.show(() => `${read} events read, ${written} written`);
+  function* chunks() {
+    for (const { events, scanned } of readSession(db, session, filter)) {
+      read += scanned;
+      written += events.length;
+      yield events;
+      teller.show(() => `${read} events read, ${written} written`);
+    }
   }
-  await writer.end(asOf);
+  for await (const piece of encode(format, name, chunks(), () => asOf)) await sink.write(piece);
   sink.commit();
-  teller.say(writtenSentence(writer.wrote?.(written) ?? counted(written, 'event'), asOf, sink));
+  teller.say(writtenSentence(written, asOf, sink));
   return written;
 }
 
-/** @returns what was written, where, and the last seq that was read. */
-export function writtenSentence(wrote: string, { seq, ms }: AsOf, { place }: Sink): string {
-  return `${wrote} written${place === undefined ? '' : ` to ${place}`}; as_of seq ${seq}, ${isoTime(ms)}.`;
+/** @returns how many events were written, where, and the last seq that was read. */
+export function writtenSentence(events: number, { seq, ms }: AsOf, { place }: Sink): string {
+  const to = place === undefined ? '' : ` to ${place}`;
+  return `${counted(events, 'event')} written${to}; as_of seq ${seq}, ${isoTime(ms)}.`;
 }

@@ -1,5 +1,4 @@
 import { constants, crc32, deflateRawSync } from 'node:zlib';
-import type { Sink } from '../../base/sink.ts';
 
 /**
  * A ZIP archive (PKWARE APPNOTE 6.3) whose entries grow side by side, each compressed in memory as it is written: an event goes to
@@ -10,10 +9,8 @@ import type { Sink } from '../../base/sink.ts';
 const BLOCK_CHARS = 256 * 1024;
 /** Level 6 makes the file a sixth smaller, and the export of a million events a quarter slower. */
 const LEVEL = 3;
-/** ZIP holds sizes in 32 bits; half of that, because an entry is only full after the block that fills it. */
-const BYTES_MAX = 2 ** 31;
-/** Bytes of memory that an entry may take: a sheet of a million rows takes half. */
-const COMPRESSED_MAX = 128 * 1024 ** 2;
+/** A full entry may take as much memory, if it cannot be compressed: a sheet of a million rows has half of it, and takes 64 MiB. */
+const BYTES_MAX = 512 * 1024 ** 2;
 /** Version 2.0: deflate. */
 const VERSION = 20;
 const DEFLATED = 8;
@@ -27,16 +24,14 @@ export class ZipEntry {
   #texts: string[] = [];
   #chars = 0;
   #crc = 0;
-  /** Bytes as written, and compressed. */
   #bytes = 0;
-  #compressed = 0;
 
   constructor(name: string) {
     this.#name = Buffer.from(name);
   }
 
   get isFull(): boolean {
-    return this.#bytes >= BYTES_MAX || this.#compressed >= COMPRESSED_MAX;
+    return this.#bytes >= BYTES_MAX;
   }
 
   write(text: string): void {
@@ -52,50 +47,44 @@ export class ZipEntry {
    */
   end(at: number): { readonly file: readonly Uint8Array[]; readonly directory: readonly Uint8Array[] } {
     this.#compress(constants.Z_FINISH);
-    const [facts, name] = [this.#facts(), this.#name];
-    const file = [uint32(0x04034b50), facts, name, ...this.#pieces];
+    const name = this.#name;
+    const sizes = [lengthOf(this.#pieces), this.#bytes].map(uint32);
+    // Version, no flags, method, date, CRC, sizes, length of the name, no extra field.
+    const method = [VERSION, 0, DEFLATED, 0, DOS_DATE].map(uint16);
+    const facts = [...method, uint32(this.#crc), ...sizes, uint16(name.length), uint16(0)];
     // Behind the facts: no comment, disk 0, no attributes.
-    const directory = [uint32(0x02014b50), uint16(VERSION), facts, Buffer.alloc(10), uint32(at), name];
-    return { file, directory };
+    const directory = [uint32(0x02014b50), uint16(VERSION), ...facts, Buffer.alloc(10), uint32(at), name];
+    return { file: [uint32(0x04034b50), ...facts, name, ...this.#pieces], directory };
   }
 
   /** Blocks that end in a sync flush may stand one behind the other: together they are one deflate stream (RFC 1951). */
   #compress(finishFlush: number): void {
     const block = Buffer.from(this.#texts.join(''));
-    this.#texts = [];
-    this.#chars = 0;
+    [this.#texts, this.#chars] = [[], 0];
     this.#crc = crc32(block, this.#crc);
     this.#bytes += block.length;
-    const piece = deflateRawSync(block, { level: LEVEL, finishFlush });
-    this.#compressed += piece.length;
-    this.#pieces.push(piece);
-  }
-
-  /** What both headers have: version, no flags, method, date, CRC, sizes, length of the name, no extra field. */
-  #facts(): Buffer {
-    const numbers = [this.#crc, this.#compressed, this.#bytes].map(uint32);
-    const method = [VERSION, 0, DEFLATED, 0, DOS_DATE].map(uint16);
-    return Buffer.concat([...method, ...numbers, uint16(this.#name.length), uint16(0)]);
+    this.#pieces.push(deflateRawSync(block, { level: LEVEL, finishFlush }));
   }
 }
 
-/** Writes the archive, of entries of which none is full. */
-export async function writeArchive(entries: readonly ZipEntry[], sink: Sink): Promise<void> {
-  const headers: Uint8Array[] = [];
+/** @yields the archive, of entries of which none is full. */
+export function* zipArchive(entries: readonly ZipEntry[]): Generator<Uint8Array> {
+  const directory: Uint8Array[] = [];
   let at = 0;
   for (const entry of entries) {
-    const { file, directory } = entry.end(at);
-    headers.push(...directory);
-    for (const piece of file) {
-      at += piece.length;
-      await sink.write(piece);
-    }
+    const ended = entry.end(at);
+    directory.push(...ended.directory);
+    at += lengthOf(ended.file);
+    yield* ended.file;
   }
-  const directory = Buffer.concat(headers);
   // Section 4.3.16: no other disk, how many entries, the directory, no comment.
   const count = uint16(entries.length);
-  const end = [uint32(0x06054b50), uint32(0), count, count, uint32(directory.length), uint32(at), uint16(0)];
-  await sink.write(Buffer.concat([directory, ...end]));
+  const sizes = [lengthOf(directory), at].map(uint32);
+  yield Buffer.concat([...directory, uint32(0x06054b50), uint32(0), count, count, ...sizes, uint16(0)]);
+}
+
+function lengthOf(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0);
 }
 
 const uint16 = (value: number) => Buffer.from(Uint16Array.of(value).buffer);

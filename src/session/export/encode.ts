@@ -1,25 +1,36 @@
-import type { Sink } from '../../base/sink.ts';
 import { isoTime } from '../../base/units.ts';
 import { eventToJson } from '../../protocol/courtEvent.ts';
 import { payloadCells } from '../../protocol/payload.ts';
-import type { ReadEvent } from '../../store/read/sessionReader.ts';
+import type { AsOf, ReadEvent } from '../../store/read/sessionReader.ts';
 import { COLUMNS } from './columns.ts';
-import type { EventWriter, Format } from './eventWriter.ts';
 
-/** Begins the output: the writer may have written a header already. */
-export async function openWriter(session: string, format: Format, sink: Sink): Promise<EventWriter> {
-  if (format === 'xlsx') return new (await import('./xlsxWriter.ts')).XlsxWriter(sink, session);
-  if (format === 'parquet') return new (await import('./parquetWriter.ts')).ParquetWriter(sink);
-  if (format === 'csv') await sink.write(`${COLUMNS.map(({ name }) => name).join(',')}\r\n`);
-  const toLine = format === 'csv' ? csvRecord : jsonLine;
-  return {
-    write: (events) => sink.write(events.map(toLine).join('')),
-    end: async () => {},
-  };
+export const FORMATS = ['csv', 'ndjson', 'xlsx', 'parquet'] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** Those that are no text: a terminal cannot show them. */
+export const BINARY_FORMATS: readonly Format[] = ['xlsx', 'parquet'];
+
+/**
+ * @param chunks the events of a session, by eot, and by arrival if that is equal.
+ * @param asOf of these events, once the first chunk has been read.
+ * @yields the file in one format, piece by piece.
+ */
+export async function* encode(
+  format: Format,
+  session: string,
+  chunks: Iterable<readonly ReadEvent[]>,
+  asOf: () => AsOf,
+): AsyncGenerator<string | Uint8Array> {
+  if (format === 'xlsx') yield* (await import('./sessionWorkbook.ts')).toWorkbook(session, chunks, asOf);
+  else if (format === 'parquet') yield* (await import('./parquet.ts')).toParquet(chunks, asOf);
+  else {
+    if (format === 'csv') yield `${COLUMNS.map(({ name }) => name).join(',')}\r\n`;
+    for (const events of chunks) yield events.map(format === 'csv' ? csvRecord : jsonLine).join('');
+  }
 }
 
 /** The mark of an erased event is its first member, so that a line is an event as all the others; an import takes it off. */
-function jsonLine(event: ReadEvent): string {
+export function jsonLine(event: ReadEvent): string {
   const json = eventToJson(event);
   return event.erased ? `{"erased":true,${json.slice(1)}\n` : `${json}\n`;
 }
@@ -43,9 +54,9 @@ function csvRecord(event: ReadEvent): string {
     quoted(event.source),
     event.schemaVersion,
     isoTime(event.receivedMs),
-    ...payloadCells(event.payload).map((cell) => (cell === undefined ? '' : quoted(cell))),
+    ...payloadCells(event.payload).map((cell) => quoted(cell ?? '')),
     quoted(event.payload),
-    event.extra === null ? '' : quoted(event.extra),
+    quoted(event.extra ?? ''),
     event.erased === true,
   ];
   return `${cells.join(',')}\r\n`;

@@ -1,6 +1,5 @@
 import { zstdCompressSync } from 'node:zlib';
-import { ByteWriter, ParquetWriter as RowGroups } from 'hyparquet-writer';
-import type { Sink } from '../../base/sink.ts';
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { isoTime, NS_PER_MS } from '../../base/units.ts';
 import { courtdVersion } from '../../base/version.ts';
 import { eotToNs } from '../../protocol/eot.ts';
@@ -8,7 +7,6 @@ import { PAYLOAD, PAYLOAD_FIELDS, type PayloadField } from '../../protocol/event
 import { type PayloadColumns, payloadColumns } from '../../protocol/payload.ts';
 import type { AsOf, ReadEvent } from '../../store/read/sessionReader.ts';
 import { type ColumnName, DICTIONARY } from './columns.ts';
-import type { EventWriter } from './eventWriter.ts';
 
 /**
  * A row group is complete with this many events or bytes of JSON, which are in memory at once: with 50,000 events, an export
@@ -60,64 +58,56 @@ const TYPED: Readonly<Record<ColumnName, Typed>> = {
 const NAMES = DICTIONARY.map(({ name }) => name);
 const VALUES_OF = NAMES.map((name) => TYPED[name][1]);
 
-/** Writes Parquet for analysts: a row an event, a row group at a time. */
-export class ParquetWriter implements EventWriter {
-  readonly #sink: Sink;
-  readonly #bytes = new ByteWriter();
-  /** Written at the end. */
-  readonly #metadata = [{ key: 'courtd.columns', value: JSON.stringify(DICTIONARY) }];
-  readonly #groups: RowGroups;
-  #columns: Value[][] = NAMES.map(() => []);
-  #events = 0;
-  #jsonBytes = 0;
-
-  constructor(sink: Sink) {
-    this.#sink = sink;
-    this.#groups = new RowGroups({
-      writer: this.#bytes,
-      schema: [{ name: 'root', num_children: NAMES.length }, ...NAMES.map(schemaOf)],
-      codec: 'ZSTD',
-      compressors: { ZSTD: (data) => zstdCompressSync(data) },
-      kvMetadata: this.#metadata,
-      // As Parquet wants it.
-      createdBy: `courtd version ${courtdVersion()}`,
-    });
-  }
-
-  async write(events: readonly ReadEvent[]): Promise<void> {
-    for (const event of events) {
-      const payload = payloadColumns(event.payload);
-      for (let i = 0; i < VALUES_OF.length; i++) this.#columns[i]!.push(VALUES_OF[i]!(event, payload));
-      this.#events++;
-      this.#jsonBytes += event.payload.length + (event.extra?.length ?? 0);
-      if (this.#events >= ROW_GROUP_EVENTS || this.#jsonBytes >= ROW_GROUP_BYTES) await this.#endGroup();
-    }
-  }
-
-  async end({ seq, ms }: AsOf): Promise<void> {
-    this.#metadata.push({ key: 'courtd.as_of', value: JSON.stringify({ seq, made_at: isoTime(ms) }) });
-    if (this.#events > 0) await this.#endGroup();
-    await this.#groups.finish();
-    await this.#flush();
-  }
-
-  async #endGroup(): Promise<void> {
-    const columnData = NAMES.map((name, i) => ({ name, data: this.#columns[i]!, offsetIndex: false }));
-    await this.#groups.write({ columnData, rowGroupSize: this.#events });
-    this.#columns = NAMES.map(() => []);
-    this.#events = 0;
-    this.#jsonBytes = 0;
-    await this.#flush();
-  }
-
-  async #flush(): Promise<void> {
-    await this.#sink.write(this.#bytes.getBytes());
+/** @yields the events as Parquet for analysts: a row an event, a row group at a time. @param asOf see `encode`. */
+export async function* toParquet(
+  chunks: Iterable<readonly ReadEvent[]>,
+  asOf: () => AsOf,
+): AsyncGenerator<Uint8Array> {
+  const bytes = new ByteWriter();
+  // Written at the end.
+  const kvMetadata = [{ key: 'courtd.columns', value: JSON.stringify(DICTIONARY) }];
+  const file = new ParquetWriter({
+    writer: bytes,
+    schema: [{ name: 'root', num_children: NAMES.length }, ...NAMES.map(schemaOf)],
+    codec: 'ZSTD',
+    compressors: { ZSTD: (data) => zstdCompressSync(data) },
+    kvMetadata,
+    // As Parquet wants it.
+    createdBy: `courtd version ${courtdVersion()}`,
+  });
+  function* flush() {
+    yield bytes.getBytes();
     // Its buffer is used again; `offset` continues to count, since it gives the positions in the file.
-    this.#bytes.index = 0;
+    bytes.index = 0;
   }
+  for (const columns of rowGroups(chunks)) {
+    const columnData = NAMES.map((name, i) => ({ name, data: columns[i]!, offsetIndex: false }));
+    await file.write({ columnData, rowGroupSize: ROW_GROUP_EVENTS });
+    yield* flush();
+  }
+  const { seq, ms } = asOf();
+  kvMetadata.push({ key: 'courtd.as_of', value: JSON.stringify({ seq, made_at: isoTime(ms) }) });
+  await file.finish();
+  yield* flush();
 }
 
-type SchemaElement = ConstructorParameters<typeof RowGroups>[0]['schema'][number];
+/** @yields the values of a row group by column, in the order of NAMES. */
+function* rowGroups(chunks: Iterable<readonly ReadEvent[]>): Generator<Value[][]> {
+  let columns = NAMES.map((): Value[] => []);
+  let jsonBytes = 0;
+  for (const events of chunks)
+    for (const event of events) {
+      const payload = payloadColumns(event.payload);
+      for (let i = 0; i < VALUES_OF.length; i++) columns[i]!.push(VALUES_OF[i]!(event, payload));
+      jsonBytes += event.payload.length + (event.extra?.length ?? 0);
+      if (columns[0]!.length < ROW_GROUP_EVENTS && jsonBytes < ROW_GROUP_BYTES) continue;
+      yield columns;
+      [columns, jsonBytes] = [NAMES.map(() => []), 0];
+    }
+  if (columns[0]!.length > 0) yield columns;
+}
+
+type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
 
 function schemaOf(name: ColumnName): SchemaElement {
   const [type, , optional] = TYPED[name];

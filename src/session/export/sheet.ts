@@ -1,6 +1,6 @@
 import { OperatorError } from '../../base/operatorError.ts';
 import { DAY_MS } from '../../base/units.ts';
-import type { ZipEntry } from './zipArchive.ts';
+import { ZipEntry } from './zipArchive.ts';
 
 /** A worksheet of a workbook (ECMA-376, part 1, 18.3), written row by row. */
 
@@ -11,12 +11,10 @@ export const CELL_CHARS = 32_767;
 
 /** The largest number that Excel takes; a file with a larger one is damaged to it. */
 const NUMBER_MAX = 9.99999999999999e307;
-
 /** Excel shows 15 digits of an integer, and zeros for the others; from 12 digits on it shows a power of ten, unless a format is set. */
-const DIGITS_SHOWN = 15;
-const POWER_FROM = 1e11;
+const [TEXT_FROM, FORMAT_FROM] = [1e15, 1e11];
 
-/** Indexes of cellXfs in xlsxWorkbook.ts. */
+/** Indexes of cellXfs in workbookParts.ts. */
 export const STYLES = {
   general: 0,
   time: 1,
@@ -55,70 +53,60 @@ export interface SheetColumn {
 }
 
 export class Sheet {
-  readonly #name: string;
-  readonly #entry: ZipEntry;
-  readonly #columns: readonly SheetColumn[];
+  /** Of its tab: up to 31 characters, none of []:*?/\. */
+  readonly title: string;
+  readonly entry: ZipEntry;
+  readonly #columns: number;
   #rows = 0;
 
-  constructor(name: string, entry: ZipEntry, columns: readonly SheetColumn[]) {
-    this.#name = name;
-    this.#entry = entry;
-    this.#columns = columns;
+  /** @param number from 1 on; names its file. */
+  constructor(number: number, title: string, columns: readonly SheetColumn[]) {
+    this.title = title;
+    this.entry = new ZipEntry(`xl/worksheets/sheet${number}.xml`);
+    this.#columns = columns.length;
     const widths = columns.map(
       ({ width }, i) => `<col min="${i + 1}" max="${i + 1}" width="${width}" customWidth="1"/>`,
     );
-    entry.write(
+    this.entry.write(
       `${XML}<worksheet xmlns="${MAIN}">${FIT_TO_PAGE}<sheetViews><sheetView workbookViewId="0">` +
         '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>' +
         `<sheetFormatPr defaultRowHeight="15"/><cols>${widths.join('')}</cols><sheetData>`,
     );
-    this.header(columns.map(({ name }) => name));
-  }
-
-  header(names: readonly string[]): void {
-    this.#write(names.map((name, i) => textCell(this.#place(i), name, STYLES.header)));
+    this.row(
+      columns.map(({ name }) => name),
+      STYLES.header,
+    );
   }
 
   /** @param textStyle how its texts are shown. @throws {OperatorError} if the sheet is full. */
   row(values: readonly CellValue[], textStyle: number = STYLES.text): void {
-    if (this.#rows >= SHEET_ROWS || this.#entry.isFull) throw full(this.#name);
-    this.#write(values.map((value, i) => cell(this.#place(i), value, textStyle)));
+    if (this.#rows >= SHEET_ROWS || this.entry.isFull) {
+      throw new OperatorError(
+        `The session has more ${this.title} than a sheet of a workbook takes, which is ${SHEET_ROWS.toLocaleString('en')} rows or 512 MiB: choose a part with --from and --to, or write CSV or Parquet.`,
+      );
+    }
+    this.#rows++;
+    const cells = values.map((value, i) => cell(`${letters(i)}${this.#rows}`, value, textStyle));
+    this.entry.write(`<row r="${this.#rows}">${cells.join('')}</row>`);
   }
 
   /** Completes the sheet. @param canFilter whether its header gets buttons that sort and filter. */
-  end({ canFilter }: { readonly canFilter: boolean }): void {
-    const filter = canFilter
-      ? `<autoFilter ref="A1:${letters(this.#columns.length - 1)}${this.#rows}"/>`
-      : '';
-    this.#entry.write(`</sheetData>${filter}${PAGE}</worksheet>`);
-  }
-
-  #place(column: number): string {
-    return `${letters(column)}${this.#rows + 1}`;
-  }
-
-  #write(cells: readonly string[]): void {
-    this.#rows++;
-    this.#entry.write(`<row r="${this.#rows}">${cells.join('')}</row>`);
+  end(canFilter: boolean): void {
+    const filter = canFilter ? `<autoFilter ref="A1:${letters(this.#columns - 1)}${this.#rows}"/>` : '';
+    this.entry.write(`</sheetData>${filter}${PAGE}</worksheet>`);
   }
 }
 
 export const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 export const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 
-function full(name: string): OperatorError {
-  return new OperatorError(
-    `The session has more ${name} than a sheet of a workbook takes, which is ${SHEET_ROWS.toLocaleString('en')} rows or 128 MiB: choose a part with --from and --to, or write CSV or Parquet.`,
-  );
-}
-
 function cell(place: string, value: CellValue, textStyle: number): string {
   if (value === undefined) return '';
   if (typeof value === 'string') return textCell(place, value, textStyle);
   if (typeof value === 'number') {
-    const isLong = Number.isSafeInteger(value) && Math.abs(value) >= POWER_FROM;
-    if (Math.abs(value) > NUMBER_MAX || (isLong && Math.abs(value) >= 10 ** DIGITS_SHOWN))
-      return textCell(place, `${value}`, textStyle);
+    const size = Math.abs(value);
+    const isLong = Number.isSafeInteger(value) && size >= FORMAT_FROM;
+    if (size > NUMBER_MAX || (isLong && size >= TEXT_FROM)) return textCell(place, `${value}`, textStyle);
     return `<c r="${place}"${isLong ? ` s="${STYLES.integer}"` : ''}><v>${value}</v></c>`;
   }
   if (typeof value === 'boolean')
