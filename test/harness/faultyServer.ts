@@ -7,7 +7,6 @@ import { keyOf, type WireKey } from './events.ts';
 
 /** What becomes of one request. */
 export interface Fault {
-  readonly name: string;
   /** Before the answer is lost, or left out. */
   readonly isStored?: boolean;
   /** Sent in place of an answer. */

@@ -15,7 +15,7 @@ function senderTo(port: number): Sender {
 // First: a request of another test that ends meanwhile could not stop its clock.
 t.test('an answer without end is no answer', async (t) => {
   const endless = `HTTP/1.1 503 Busy\r\nContent-Length: 9999999\r\n\r\n${'x'.repeat(2_000_000)}`;
-  const box = await FaultyServer.start(t, [{ name: 'endless', bytes: endless }]);
+  const box = await FaultyServer.start(t, [{ bytes: endless }]);
   const line = connectionTo(new URL(`http://127.0.0.1:${box.port}`), 'x');
   mock.timers.enable({ apis: ['setTimeout'] });
   t.teardown(() => mock.timers.reset());
@@ -36,9 +36,9 @@ t.test('an answer without end is no answer', async (t) => {
 t.test('what a 400 names is dropped, a 413 is split, and the rest is stored as it is', async (t) => {
   const named = JSON.stringify({ status: 400, retryable: false, invalid: [{ index: 1, issues: [] }] });
   const faults: Fault[] = [
-    { name: 'one is invalid', bytes: answer(400, named, PROBLEM) },
-    { name: 'too large', bytes: answer(413, '{"retryable":false}', PROBLEM) },
-    { name: 'stored, and no answer', isStored: true, how: 'reset' },
+    { bytes: answer(400, named, PROBLEM) },
+    { bytes: answer(413, '{"retryable":false}', PROBLEM) },
+    { isStored: true, how: 'reset' },
   ];
   const box = await FaultyServer.start(t, faults);
   const sender = senderTo(box.port);
@@ -53,7 +53,7 @@ t.test('what a 400 names is dropped, a 413 is split, and the rest is stored as i
 });
 
 t.test('a sender without events sends signs of life', async (t) => {
-  const box = await FaultyServer.start(t, [{ name: 'busy', bytes: answer(503, '{}', 'Retry-After: 0') }]);
+  const box = await FaultyServer.start(t, [{ bytes: answer(503, '{}', 'Retry-After: 0') }]);
   const sender = new Sender(connectionTo(new URL(`http://127.0.0.1:${box.port}`), 'x'), {
     random: () => 0,
     aliveEveryMs: 0,
@@ -72,7 +72,7 @@ t.test('a sender without events sends signs of life', async (t) => {
 });
 
 t.test('the buffer is limited, and what was not delivered is counted at the end', async (t) => {
-  const box = await FaultyServer.start(t, [{ name: 'no answer', how: 'hang' }]);
+  const box = await FaultyServer.start(t, [{ how: 'hang' }]);
   const sender = senderTo(box.port);
   const text = JSON.stringify(events(1)[0]);
   for (let i = 0; i < 20_010; i++) sender.offer(text);
