@@ -112,7 +112,7 @@ const CEILINGS = [
   { part: 'session', ceiling: 2_463, final: 2_400 },
   { part: 'fleet', ceiling: 1_499, final: 1_500 },
   { part: 'vendor', ceiling: 1_398, final: 1_400 },
-  { part: 'test', ceiling: 28_953, final: 26_000 },
+  { part: 'test', ceiling: 28_814, final: 26_000 },
   { part: 'scripts', ceiling: 2_541, final: 3_000 },
   { part: 'words', ceiling: 20_802, final: 25_000 },
 ];

@@ -9,5 +9,5 @@ t.setTimeout(300_000);
 t.test('a minute of odd requests: each gets its answer, and only whole ones are stored', async (t) => {
   const { status, said } = await runScript(t, SCRIPT, '--seconds', '60');
   t.equal(status, 0);
-  t.match(said, /^\d+ cases: /m);
+  t.match(said, /, \d+ cases: /);
 });

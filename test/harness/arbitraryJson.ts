@@ -129,12 +129,13 @@ class Exact {
 
 /** @returns the same spelling as `JsonText.canon`, for text that was not made here. */
 export function canonical(text: string): string {
-  return write(parseJson(text, (source) => new Exact(source)));
+  return canonicalOf(parseJson(text, (source) => new Exact(source)));
 }
 
-function write(value: unknown): string {
+/** @returns one spelling for a value, whatever the order of its members. */
+export function canonicalOf(value: unknown): string {
   if (value instanceof Exact) return value.value;
-  if (Array.isArray(value)) return `[${value.map(write).join(',')}]`;
+  if (Array.isArray(value)) return `[${value.map(canonicalOf).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  return canonicalMembers(new Map(Object.entries(value).map(([key, member]) => [key, write(member)])));
+  return canonicalMembers(new Map(Object.entries(value).map(([key, member]) => [key, canonicalOf(member)])));
 }
