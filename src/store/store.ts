@@ -20,7 +20,7 @@ import { type Erased, type ErasureRequest, erasePlayer } from './keep/erase.ts';
 import type { PruneSelection } from './keep/expiredEvents.ts';
 import { type Pruned, pruneEvents } from './keep/pruneEvents.ts';
 import type { StepProgress, StepWriter } from './keep/steps.ts';
-import { readSources, type SourceChanges, type StoredSources, writeSources } from './storedSources.ts';
+import { readSources, type StoredSources, writeSources } from './storedSources.ts';
 import { TokenVerifier } from './tokens/tokenVerifier.ts';
 import type { Counts } from './write/appender.ts';
 import { type CommitTotals, GroupCommit, type GroupCommitEvents } from './write/groupCommit.ts';
@@ -180,8 +180,8 @@ export class Store {
   }
 
   /** @returns whether they are on disk. */
-  writeSources(changes: SourceChanges): boolean {
-    return this.#writer.aside(() => writeSources(this.#db, changes));
+  writeSources(sources: StoredSources): boolean {
+    return this.#writer.aside(() => writeSources(this.#db, sources));
   }
 
   /**

@@ -28,11 +28,6 @@ export interface StoredSources {
   readonly sources: readonly StoredSource[];
 }
 
-/** What has changed since the last write, and what was forgotten. */
-export interface SourceChanges extends StoredSources {
-  readonly gone: readonly Pick<StoredSource, 'court' | 'name'>[];
-}
-
 type SourceRow = Omit<StoredSource, 'isExpected' | 'lastMs' | 'faults'> & {
   readonly isExpected: number;
   /** JSON of `lastMs` and `faults`. */
@@ -67,13 +62,12 @@ function memoryIn(text: string): Pick<StoredSource, 'lastMs' | 'faults'> {
   throw damage('source');
 }
 
-/** Call it inside a transaction. */
-export function writeSources(db: Database, { days, sources, gone }: SourceChanges): void {
-  const remove = db.prepare<[string, string]>('DELETE FROM source WHERE court = ? AND name = ?');
+/** Replaces what is stored. Call it inside a transaction. */
+export function writeSources(db: Database, { days, sources }: StoredSources): void {
+  db.exec('DELETE FROM source');
   const put = db.prepare<[SourceRow]>(`
-    INSERT OR REPLACE INTO source (court, name, client, is_expected, known_at, heard_at, pauses)
+    INSERT INTO source (court, name, client, is_expected, known_at, heard_at, pauses)
     VALUES (@court, @name, @client, @isExpected, @firstDay, @lastDay, @memory)`);
-  for (const { court, name } of gone) remove.run(court, name);
   for (const { isExpected, lastMs, faults, ...source } of sources) {
     put.run({ ...source, isExpected: Number(isExpected), memory: JSON.stringify({ lastMs, faults }) });
   }

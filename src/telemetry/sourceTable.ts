@@ -2,7 +2,7 @@ import { SOURCES_KNOWN } from '../base/limits.ts';
 import { DAY_MS } from '../base/units.ts';
 import { byName } from '../base/visibleText.ts';
 import type { CourtEvent } from '../protocol/courtEvent.ts';
-import type { SourceChanges, StoredSources } from '../store/storedSources.ts';
+import type { StoredSources } from '../store/storedSources.ts';
 import type { Copies } from '../store/write/appender.ts';
 import { Client } from './client.ts';
 import type { RefusalReport, Refused } from './refusals.ts';
@@ -10,6 +10,8 @@ import { Source, type SourceReport } from './source.ts';
 
 /** Days on which other sources sent, after which a source is forgotten; and the milliseconds if the table is full. */
 const FORGOTTEN = { days: 30, ifFullMs: 3_600_000 } as const;
+const NOTHING: StoredSources = { days: 0, sources: [] };
+
 /** How long a client is remembered. */
 const CLIENT_MS = 30 * DAY_MS;
 
@@ -32,15 +34,14 @@ export class SourceTable {
   /** With a valid token, by address; more than SOURCES_KNOWN are not remembered beyond their request. */
   readonly #clients = new Map<string, Client>();
   #count = 0;
-  /** What the database has of each source, as JSON. */
-  readonly #kept = new WeakMap<Source, string>();
-  #gone: SourceChanges['gone'][number][] = [];
+  /** What the database has, as JSON. */
+  #kept = JSON.stringify(NOTHING);
   /** On how many days any source sent, and which of the box's days is the last one. */
   #days: number;
   #day: number | undefined;
 
   /** @param before as it was stored. An expected client has its full time from `now` on: nobody counted its requests meanwhile. */
-  constructor({ days, sources }: StoredSources = { days: 0, sources: [] }, now = 0, nowMs = 0) {
+  constructor({ days, sources }: StoredSources = NOTHING, now = 0, nowMs = 0) {
     this.#days = days;
     for (const stored of sources) {
       const client = this.#clientAt(stored.client, now);
@@ -126,20 +127,15 @@ export class SourceTable {
   }
 
   /**
-   * Call it once a minute: forgets what is old, and gives what has changed to `write`.
-   * @param write returns whether it is on disk: else it is tried again the next time.
+   * Call it once a minute: forgets what is old, and gives all sources to `write` if one has changed.
+   * @param write returns whether they are on disk: else it is tried again the next time.
    */
-  keep(now: number, nowMs: number, write: (changes: SourceChanges) => boolean): void {
+  keep(now: number, nowMs: number, write: (sources: StoredSources) => boolean): void {
     this.#forget(now);
-    const changed = this.#all()
-      .filter(({ hasEvents }) => hasEvents)
-      .map((source) => ({ source, stored: source.toStore(now, nowMs - now) }))
-      .map((one) => ({ ...one, json: JSON.stringify(one.stored) }))
-      .filter(({ source, json }) => json !== this.#kept.get(source));
-    if (changed.length + this.#gone.length === 0) return;
-    if (!write({ days: this.#days, sources: changed.map(({ stored }) => stored), gone: this.#gone })) return;
-    for (const { source, json } of changed) this.#kept.set(source, json);
-    this.#gone = [];
+    const known = this.#all().filter(({ hasEvents }) => hasEvents);
+    const stored = { days: this.#days, sources: known.map((source) => source.toStore(now, nowMs - now)) };
+    const json = JSON.stringify(stored);
+    if (json !== this.#kept && write(stored)) this.#kept = json;
   }
 
   #forget(now: number): void {
@@ -149,7 +145,6 @@ export class SourceTable {
       const isUnheard = now - Math.max(seenAt, client?.beatAt ?? 0) > FORGOTTEN.ifFullMs;
       if (!isOld && !(isFull && isUnheard)) continue;
       this.#courts.get(court)?.delete(name);
-      this.#gone.push({ court, name });
       this.#count--;
     }
     for (const { address, heardAt } of this.#clients.values())

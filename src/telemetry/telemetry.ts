@@ -1,6 +1,6 @@
 import type { CourtEvent } from '../protocol/courtEvent.ts';
 import type { RefusedRequest } from '../store/refused/refusedFile.ts';
-import type { SourceChanges, StoredSources } from '../store/storedSources.ts';
+import type { StoredSources } from '../store/storedSources.ts';
 import type { Counts } from '../store/write/appender.ts';
 import { type RefusalReport, Refusals, type Refused } from './refusals.ts';
 import { SlidingCounts, WINDOWS } from './slidingCounts.ts';
@@ -35,8 +35,6 @@ interface Moment {
 
 const CLOCK = (): Moment => ({ monotonic: performance.now(), wall: Date.now() });
 
-const NOTHING: StoredSources = { days: 0, sources: [] };
-
 /**
  * What the daemon remembers of its traffic, in memory. The rejected requests outlive the process, and of the sources what tells
  * that one is missing or faulty: a restart solves nothing.
@@ -57,7 +55,7 @@ export class Telemetry {
   #setMs = 0;
 
   /** @param rejections @param sources as they were stored. @param clock another one only in tests. */
-  constructor(rejections: readonly RefusedRequest[] = [], sources = NOTHING, clock = CLOCK) {
+  constructor(rejections: readonly RefusedRequest[] = [], sources?: StoredSources, clock = CLOCK) {
     const { monotonic, wall } = clock();
     this.#clock = clock;
     this.#beginMs = wall - monotonic;
@@ -116,8 +114,8 @@ export class Telemetry {
     };
   }
 
-  /** Call it once a minute, and at the end. @param write returns whether the changes are on disk. */
-  keepSources(write: (changes: SourceChanges) => boolean): void {
+  /** Call it once a minute, and at the end. @param write returns whether they are on disk. */
+  keepSources(write: (sources: StoredSources) => boolean): void {
     const { at, wall } = this.#read();
     this.#sources.keep(at, wall, write);
   }

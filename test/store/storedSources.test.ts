@@ -17,10 +17,10 @@ const other = { ...camera, name: 'cam-2', isExpected: false, lastMs: null, fault
 t.test('the state of a source survives a restart, and a forgotten source does not', (t) => {
   const { db } = scratch(t);
   t.strictSame(readSources(db), { days: 0, sources: [] });
-  writeSources(db, { days: 1_000, sources: [camera, other], gone: [] });
+  writeSources(db, { days: 1_000, sources: [camera, other] });
   t.strictSame(readSources(db), { days: 1_000, sources: [camera, other] });
   const later = { ...camera, lastDay: 2_000 };
-  writeSources(db, { days: 2_000, sources: [later], gone: [other] });
+  writeSources(db, { days: 2_000, sources: [later] });
   t.strictSame(readSources(db), { days: 2_000, sources: [later] });
   t.end();
 });
@@ -35,7 +35,7 @@ t.test('what courtd never writes is damage', (t) => {
     ['running_time', 'ms = -1'],
   ] as const) {
     const { db } = scratch(t);
-    writeSources(db, { days: 1_000, sources: [camera], gone: [] });
+    writeSources(db, { days: 1_000, sources: [camera] });
     db.exec(`UPDATE ${table} SET ${change}`);
     t.throws(() => readSources(db), { code: 'SQLITE_CORRUPT' }, change);
   }

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { sourceProblems } from '../../src/health/sourceProblems.ts';
 import type { CourtEvent } from '../../src/protocol/courtEvent.ts';
-import type { SourceChanges, StoredSource, StoredSources } from '../../src/store/storedSources.ts';
+import type { StoredSources } from '../../src/store/storedSources.ts';
 import { Telemetry } from '../../src/telemetry/telemetry.ts';
 
 /**
@@ -20,20 +20,12 @@ const FOUND_WITHIN = 3.5 * MIN;
 
 /** What the daemons of a month have written to the database. */
 class Stored {
-  days = 0;
-  readonly #sources = new Map<string, StoredSource>();
+  sources: StoredSources = { days: 0, sources: [] };
 
-  write = ({ days, sources, gone }: SourceChanges): boolean => {
-    this.days = days;
-    for (const { court, name } of gone) this.#sources.delete(`${court} ${name}`);
-    for (const source of sources)
-      this.#sources.set(`${source.court} ${source.name}`, structuredClone(source));
+  write = (sources: StoredSources): boolean => {
+    this.sources = structuredClone(sources);
     return true;
   };
-
-  read(): StoredSources {
-    return { days: this.days, sources: [...this.#sources.values()] };
-  }
 }
 
 class Venue {
@@ -47,7 +39,7 @@ class Venue {
 
   #boot(): Telemetry {
     const clock = () => ({ monotonic: this.now - this.#bootedAt, wall: BEGIN + this.now + this.offMs });
-    return new Telemetry([], this.stored.read(), clock);
+    return new Telemetry([], this.stored.sources, clock);
   }
 
   /** As after a power cut: what was written last is all there is. */

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { CourtEvent } from '../../src/protocol/courtEvent.ts';
 import type { LoggedProblem } from '../../src/protocol/errors.ts';
-import type { SourceChanges, StoredSource } from '../../src/store/storedSources.ts';
+import type { StoredSources } from '../../src/store/storedSources.ts';
 import type { Refused } from '../../src/telemetry/refusals.ts';
 import { SourceTable } from '../../src/telemetry/sourceTable.ts';
 
@@ -64,19 +64,15 @@ class Venue {
 
 /** Keeps what a table writes, for another one. */
 class Keeper {
-  readonly written: SourceChanges[] = [];
-  readonly #sources = new Map<string, StoredSource>();
+  #written: StoredSources | undefined;
 
-  write = (changes: SourceChanges): boolean => {
-    this.written.push(changes);
-    for (const source of changes.sources) this.#sources.set(source.name, source);
-    for (const { name } of changes.gone) this.#sources.delete(name);
+  write = (sources: StoredSources): boolean => {
+    this.#written = sources;
     return true;
   };
 
   restart(now: number, nowMs = WALL): SourceTable {
-    const days = this.written.at(-1)!.days;
-    return new SourceTable({ days, sources: [...this.#sources.values()] }, now, nowMs);
+    return new SourceTable(this.#written, now, nowMs);
   }
 }
 

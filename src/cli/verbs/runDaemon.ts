@@ -70,7 +70,7 @@ async function start(frame: Frame): Promise<number> {
   const store = await openStore(frame, watch, rejected);
   addFirstToken(store);
   const telemetry = new Telemetry(rejected.begin(store.look(storedLookup)), store.sources());
-  const keepSources = () => telemetry.keepSources((changes) => store.writeSources(changes));
+  const keepSources = () => telemetry.keepSources((sources) => store.writeSources(sources));
   parts.defer(keepSources);
   parts.defer(every(SOURCES_WRITE_MS, keepSources));
   server = makeServer(frame, store, rejected, telemetry, certificate);
