@@ -16,7 +16,7 @@ export class Lateness {
   readonly #samples = new Float64Array(SAMPLES);
   #count = 0;
   /** Of the live events of each of the last minutes. */
-  readonly #least = new SlidingCounts(MINUTES, MINUTE_MS, Number.POSITIVE_INFINITY);
+  readonly #least = new SlidingCounts(MINUTES, MINUTE_MS);
   /** The live events: how late the first one was, how many there were, and when the first and the last one came. */
   #live = { firstMs: Number.POSITIVE_INFINITY, events: 0, since: 0, lastAt: 0 };
 
@@ -57,7 +57,7 @@ export class Lateness {
    */
   clockOffsetMs(at: number): number | undefined {
     const { events, since, lastAt } = this.#live;
-    const least = this.#least.least(at);
+    const least = Math.min(...this.#least.values(at));
     const isKnown = events >= KNOWN.events && lastAt - since >= KNOWN.ms && Number.isFinite(least);
     return isKnown ? -least : undefined;
   }

@@ -1,54 +1,45 @@
 /** The windows that are counted: how many slots, and the milliseconds of each. */
 export const WINDOWS = { minute: [60, 1_000], hour: [60, 60_000], day: [48, 1_800_000] } as const;
 
-/** Values of a sliding time window, in a ring of time slots: counts, or the least of each slot. `at` is of a clock that never jumps. */
+/** Values of a sliding time window, in slots of time: counts, or the least of each slot. `at` is of a clock that never jumps. */
 export class SlidingCounts {
-  readonly #values: Float64Array;
+  readonly #most: number;
   readonly #slotMs: number;
-  readonly #empty: number;
-  /** The number of the newest slot since the start of the clock. */
-  #newest = 0;
+  /** By the number of the slot since the start of the clock. */
+  readonly #slots = new Map<number, number>();
 
-  /**
-   * The window is `slots` times `slotMs`, less the part of the newest slot that has not passed yet.
-   * @param empty what a slot without values has: 0 for counts, infinity for the least.
-   */
-  constructor(slots: number, slotMs: number, empty = 0) {
-    this.#values = new Float64Array(slots).fill(empty);
+  /** The window is `slots` times `slotMs`, less the part of the newest slot that has not passed yet. */
+  constructor(slots: number, slotMs: number) {
+    this.#most = slots;
     this.#slotMs = slotMs;
-    this.#empty = empty;
   }
 
   add(at: number, count = 1): void {
-    this.#values[this.#advance(at)]! += count;
-  }
-
-  sum(at: number): number {
-    this.#advance(at);
-    return this.#values.reduce((sum, count) => sum + count, 0);
+    this.#put(at, (before = 0) => before + count);
   }
 
   addLeast(at: number, value: number): void {
-    const slot = this.#advance(at);
-    this.#values[slot] = Math.min(value, this.#values[slot]!);
+    this.#put(at, (before = value) => Math.min(before, value));
   }
 
-  least(at: number): number {
-    this.#advance(at);
-    return Math.min(...this.#values);
+  #put(at: number, join: (before?: number) => number): void {
+    const slot = Math.floor(at / this.#slotMs);
+    this.#slots.set(slot, join(this.#slots.get(slot)));
+    if (this.#slots.size > this.#most) this.values(at);
+  }
+
+  sum(at: number): number {
+    return this.values(at).reduce((sum, count) => sum + count, 0);
+  }
+
+  /** @returns the value of each slot of the window that has one. */
+  values(at: number): number[] {
+    const oldest = Math.floor(at / this.#slotMs) - this.#most;
+    for (const slot of this.#slots.keys()) if (slot <= oldest) this.#slots.delete(slot);
+    return [...this.#slots.values()];
   }
 
   clear(): void {
-    this.#values.fill(this.#empty);
-  }
-
-  /** Clears the slots that have begun since the last call. @returns the index of the newest one. */
-  #advance(at: number): number {
-    const slots = this.#values.length;
-    const now = Math.floor(at / this.#slotMs);
-    for (let slot = Math.max(this.#newest + 1, now - slots + 1); slot <= now; slot++)
-      this.#values[slot % slots] = this.#empty;
-    this.#newest = Math.max(this.#newest, now);
-    return this.#newest % slots;
+    this.#slots.clear();
   }
 }
