@@ -24,9 +24,7 @@ export function makeStatus(facts: BoxFacts, nowMs: number): Status {
     ship: isSetUp ? (ship as ShipStatus) : null,
     tokens: store.tokens,
     rates,
-    sources: facts.sources.map(
-      ({ quiet_s, missing_s, odd_fields, odd_times, in_conflict, ...source }) => source,
-    ),
+    sources: facts.sources.map(({ quiet_s, missing_s, odd_fields, odd_times, ...source }) => source),
   };
 }
 

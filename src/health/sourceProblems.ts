@@ -33,7 +33,7 @@ export function sourceProblems(findings: SourceFindings): StatusProblem[] {
     ...(is_quiet_hours ? [] : silent),
     ...rejectedProblems(findings),
     ...sources.flatMap((source) => [
-      ...(source.in_conflict > 0 ? [problem('conflicts', source, source.in_conflict)] : []),
+      ...(source.conflicts ? [problem('conflicts', source, source.conflicts)] : []),
       ...(source.odd_times > 0 ? [problem('odd_time', source, source.odd_times)] : []),
       ...(source.odd_fields.length > 0 ? [problem('odd_payload', source, source.odd_fields)] : []),
     ]),

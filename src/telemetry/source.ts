@@ -43,6 +43,7 @@ export interface SourceReport extends SourceFacts {
   readonly clock_offset_s: number | null;
   readonly lateness_p95_s: number | null;
   readonly duplicates: number | null;
+  /** Events that came again with other content, until an hour has passed without one. */
   readonly conflicts: number | null;
   readonly refused_last_day: number | null;
 }
@@ -56,8 +57,6 @@ export interface SourceFacts {
   readonly odd_fields: readonly string[];
   /** Events within the last hour whose eot is more than a day from their receipt, while that of others is not. */
   readonly odd_times: number;
-  /** Events that came again with other content, until an hour has passed without one. */
-  readonly in_conflict: number;
 }
 
 /** A camera of a court, or another detector there. All times are of a clock that never jumps, as the table has it. */
@@ -89,7 +88,6 @@ export class Source implements Rhythm {
   readonly #minute = new SlidingCounts(...WINDOWS.minute);
   readonly #day = new SlidingCounts(...WINDOWS.day);
   readonly #duplicates = new SlidingCounts(...WINDOWS.day);
-  readonly #conflicts = new SlidingCounts(...WINDOWS.day);
 
   /** @param day its number. */
   constructor(name: string, courtId: string, court: ReadonlyMap<string, Source>, now: number, day: number) {
@@ -200,7 +198,6 @@ export class Source implements Rhythm {
   }
 
   #wrong(name: string, at: number, events = 1): void {
-    if (name === CONFLICT) this.#conflicts.add(at, events);
     this.#faults.set(name, { events: this.#faulty(name, at) + events, at });
   }
 
@@ -227,7 +224,7 @@ export class Source implements Rhythm {
   /** @param setMs as in `restore`. @param refused its rejected requests in the last day. */
   report(now: number, setMs: number, days: number, refused: number): SourceReport {
     const known = (count: number) => (this.moments > 0 ? count : null);
-    const conflicts = this.#conflicts.sum(now);
+    const conflicts = this.#faulty(CONFLICT, now);
     return {
       source: this.name,
       court_id: this.courtId,
@@ -248,7 +245,6 @@ export class Source implements Rhythm {
         (name) => name.includes(' ') && this.#faulty(name, now) > 0,
       ),
       odd_times: this.#hasRightTimes(now) ? this.#faulty(ODD_TIME, now) : 0,
-      in_conflict: this.#faulty(CONFLICT, now),
     };
   }
 }

@@ -64,7 +64,7 @@ const camera = {
   clock_offset_s: 0,
   odd_fields: [] as string[],
   odd_times: 0,
-  in_conflict: 0,
+  conflicts: 0,
 } as unknown as SourceReport;
 const refusal = {
   code: 'invalid_event',
@@ -106,7 +106,7 @@ const CASES: readonly (readonly [code: BoxProblemCode, wrong: BoxFacts, right?: 
     box({ quiet_venue: { for_s: 301, sources: 6 } }),
     box({ quiet_venue: { for_s: 301, sources: 6 }, is_quiet_hours: true }),
   ],
-  ['conflicts', box(cameras({ in_conflict: 1 }))],
+  ['conflicts', box(cameras({ conflicts: 1 }))],
   ['odd_time', box(cameras({ odd_times: 3 }))],
   ['odd_payload', box(cameras({ odd_fields: ['kmh as text'] }))],
   ['clock_off', box(cameras({ clock_offset_s: -2.1 })), box(cameras({ clock_offset_s: 2 }))],
