@@ -26,7 +26,7 @@ export interface Box extends Service {
   readonly daemon: DaemonListening | undefined;
 }
 
-type Look = (box: Box) => Finding | Promise<Finding>;
+type Found = Finding | readonly Finding[];
 
 const KNOCK_MS = 5_000;
 const SYNCS = 9;
@@ -35,7 +35,14 @@ const SLOW_SYNC_MS = 40;
 /** What SQLite writes a page of its log with. */
 const SYNC_BYTES = 4_096;
 
-const LOOKS: Readonly<Record<string, Look>> = { settings, clock, timer, backup, port, sync };
+const LOOKS: Readonly<Record<string, (box: Box) => Found | Promise<Found>>> = {
+  settings,
+  clock,
+  timer,
+  backup,
+  port,
+  sync,
+};
 
 /** @param daemon what it reports of itself. */
 export function boxOf(data: DataDirectory, variables: Variables, daemon?: DaemonListening): Box {
@@ -52,61 +59,41 @@ export function boxOf(data: DataDirectory, variables: Variables, daemon?: Daemon
 /** Runs every look, one after another, whatever becomes of those before. */
 export async function runChecks(box: Box): Promise<CheckResult[]> {
   const results: CheckResult[] = [];
-  for (const [name, look] of Object.entries(LOOKS))
-    results.push({ name, ...(await attempt(() => look(box))) });
+  for (const [name, look] of Object.entries(LOOKS)) results.push(...(await checked(name, () => look(box))));
   return results;
 }
 
-/** @param full of the check that is to be run again. @returns a failure as a finding. */
-export async function attempt(look: () => Finding | Promise<Finding>, full = ''): Promise<Finding> {
+/** @returns what a look has found under its name; if it fails, that. */
+export async function checked(name: string, look: () => Found | Promise<Found>): Promise<CheckResult[]> {
   try {
-    return await look();
+    return [await look()].flat().map((finding) => ({ name, ...finding }));
   } catch (error) {
     const { message, code = '' } = error as NodeJS.ErrnoException;
     if (!(error instanceof OperatorError) && code === '') throw error;
     const isClosed = ['EACCES', 'EPERM'].includes(code);
-    return fail(message, isClosed ? 'Use sudo.' : `Solve that, and run "courtd check${full}" again.`);
+    return [{ name, ...fail(message, isClosed ? 'Use sudo.' : 'Solve that, and run the check again.') }];
   }
 }
 
-/** @returns all faults as one finding, the worst first; `otherwise` if there are none. */
-export function together(faults: readonly (Finding | undefined)[], otherwise: Finding): Finding {
-  const rank = ({ level }: Finding) => ['fail', 'warn', 'ok'].indexOf(level);
-  const bad = faults.filter((fault) => fault !== undefined).sort((a, b) => rank(a) - rank(b));
-  if (bad[0] === undefined) return otherwise;
-  const join = (texts: readonly string[]) => [...new Set(texts)].join(' ');
-  return {
-    level: bad[0].level,
-    message: join(bad.map(({ message }) => message)),
-    advice: join(bad.map(({ advice }) => advice)),
-  };
-}
-
-function settings({ variables, settings, settingsFrom, settingsFile }: Box): Finding {
+function settings({ variables, settings, settingsFrom, settingsFile }: Box): Finding[] {
   const restart = 'then "sudo systemctl restart courtd"';
-  const names = Object.keys(settings).sort();
-  const faults = names.map((name) => {
+  const faults = Object.entries(settings).flatMap(([name, value]) => {
     if (!variables.isKnown(name)) {
       const advice = `Remove or correct ${name}; "courtd serve --help" shows the settings.`;
-      return warn(`The variable ${name} has no effect (${settingsFrom}).`, advice);
+      return [warn(`The variable ${name} has no effect (${settingsFrom}).`, advice)];
     }
-    const wrong = variables.faultOf(name, settings[name]!);
+    const wrong = variables.faultOf(name, value);
     if (wrong !== undefined)
-      return fail(`${name} has a wrong value (${settingsFrom}).`, `${wrong} Correct it, ${restart}.`);
-    if (settingsFile === undefined || !['COURTD_HOST', 'COURTD_PORT'].includes(name)) return undefined;
+      return [fail(`${name} has a wrong value (${settingsFrom}).`, `${wrong} Correct it, ${restart}.`)];
+    if (settingsFile === undefined || !['COURTD_HOST', 'COURTD_PORT'].includes(name)) return [];
     const advice = `Remove ${name}, and move the port with "sudo systemctl edit courtd.socket".`;
-    return warn(`${name} is not used: under systemd courtd.socket holds the port.`, advice);
+    return [warn(`${name} is not used: under systemd courtd.socket holds the port.`, advice)];
   });
-  const isHalf = 'COURTD_TLS_CERT' in settings !== 'COURTD_TLS_KEY' in settings;
-  const half = fail(
-    'Only one of COURTD_TLS_CERT and COURTD_TLS_KEY is set, so courtd does not start.',
-    `Set both or neither, ${restart}.`,
-  );
-  const known = names.length === 0 ? 'every setting has its default' : `set: ${names.join(', ')}`;
-  return together(
-    [...faults, isHalf ? half : undefined],
-    ok(`The settings are valid (${settingsFrom}; ${known}).`),
-  );
+  if ('COURTD_TLS_CERT' in settings !== 'COURTD_TLS_KEY' in settings) {
+    const half = 'Only one of COURTD_TLS_CERT and COURTD_TLS_KEY is set, so courtd does not start.';
+    faults.push(fail(half, `Set both or neither, ${restart}.`));
+  }
+  return faults.length > 0 ? faults : [ok(`The settings are valid (${settingsFrom}).`)];
 }
 
 async function clock(): Promise<Finding> {

@@ -3,7 +3,7 @@ import { counted } from '../base/units.ts';
 import { yieldToIngest } from '../base/yieldToIngest.ts';
 import { withDatabase } from '../store/db/withDatabase.ts';
 import { type Consistency, checkConsistency } from '../store/keep/consistency.ts';
-import { attempt, together } from './checks.ts';
+import { checked } from './checks.ts';
 import { type CheckResult, fail, ok } from './finding.ts';
 import { problem } from './problems.ts';
 
@@ -28,24 +28,24 @@ const FAULTS: readonly (readonly [keyof Consistency, (count: number) => string])
  * `courtd check --full`: reads every page, every event with its checksum and its key, and every count. The write-ahead log of the
  * daemon grows meanwhile, as long as it takes. A signal ends the process.
  */
-export async function checkDatabase(data: DataDirectory, progress: Progress): Promise<CheckResult> {
+export async function checkDatabase(data: DataDirectory, progress: Progress): Promise<CheckResult[]> {
   const look = () =>
     withDatabase({ data }, (db) => {
       progress.show(() => 'every page is read');
       const lines = db.pragma('integrity_check') as { integrity_check: string }[];
       const bad = lines.filter((line) => line.integrity_check !== 'ok').length;
       const count = bad >= 100 ? '100 or more faults' : counted(bad, 'fault');
-      const pages = bad === 0 ? undefined : fail(`The integrity check of SQLite finds ${count}.`, RESTORE);
       const found = checkConsistency(db, (events) => progress.show(() => `${events} events read`));
-      const faults = FAULTS.filter(([name]) => found[name] > 0);
-      return together(
-        [pages, ...faults.map(([name, tell]) => fail(tell(found[name]), RESTORE))],
-        ok('Every page, every event, every key and every count is right.'),
-      );
+      const faults = [
+        ...(bad === 0 ? [] : [`The integrity check of SQLite finds ${count}.`]),
+        ...FAULTS.filter(([name]) => found[name] > 0).map(([name, tell]) => tell(found[name])),
+      ];
+      if (faults.length > 0) return faults.map((fault) => fail(fault, RESTORE));
+      return ok('Every page, every event, every key and every count is right.');
     });
   yieldToIngest();
   try {
-    return { name: 'database', ...(await attempt(look, ' --full')) };
+    return await checked('database', look);
   } finally {
     progress.clear();
   }

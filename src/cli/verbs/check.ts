@@ -53,7 +53,7 @@ async function check({ data, full, json }: CheckOptions, program: Command): Prom
   if (lacksDatabase(data)) throw noDatabase(data);
   const daemon = await askStatus(data).catch(() => undefined);
   const results = await runChecks(boxOf(data, variablesOf(program), daemon));
-  if (full) results.push(await checkDatabase(data, progress));
+  if (full) results.push(...(await checkDatabase(data, progress)));
   if (results.some(({ level }) => level === 'fail')) process.exitCode = 1;
   if (json) printJson(results);
   else printText(textOf(results));
