@@ -54,7 +54,7 @@ export interface DaemonStatus {
   readonly status: Status;
 }
 
-export type ShipState = 'off' | 'connecting' | 'current' | 'behind' | 'fenced' | 'refused';
+export type ShipState = 'connecting' | 'current' | 'behind' | 'fenced' | 'refused';
 
 /** `ship` in `courtd status --json`; null means unknown. */
 export interface ShipStatus {
@@ -76,6 +76,4 @@ export interface ShipStatus {
 /** How far shipping has got, by the latest report and the current database. */
 export interface ShipView extends ShipStatus {
   readonly running: boolean;
-  /** Whether events are to be shipped from here: a URL is set, or a shipper has run. */
-  readonly isSetUp: boolean;
 }

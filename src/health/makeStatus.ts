@@ -1,17 +1,40 @@
 import type { DataDirectory } from '../base/dataDirectory.ts';
-import { RESERVE_BYTES } from '../base/limits.ts';
+import { RESERVE_BYTES, WAL_WARN_BYTES } from '../base/limits.ts';
 import { OperatorError } from '../base/operatorError.ts';
+import { DAY_MS } from '../base/units.ts';
+import type { Validity } from '../host/tlsCertificate.ts';
 import { failureKind } from '../store/db/sqliteErrors.ts';
 import { withDatabase } from '../store/db/withDatabase.ts';
-import type { ShipStatus, Status } from './boxStatus.ts';
-import { type BoxFacts, findProblems } from './findProblems.ts';
-import { problem } from './problems.ts';
-import { readStoreFacts } from './storeFacts.ts';
+import type { RateReport } from '../telemetry/telemetry.ts';
+import type { CopyStatus, DaemonStatus, ShipStatus, ShipView, Status } from './boxStatus.ts';
+import type { StatusProblem } from './finding.ts';
+import { isSoon, problem } from './problems.ts';
+import { type SourceFindings, sourceProblems } from './sourceProblems.ts';
+import { readStoreFacts, type StoreFacts } from './storeFacts.ts';
+import { THRESHOLDS } from './thresholds.ts';
+
+/** All that the daemon judges a box by. */
+export interface BoxFacts extends SourceFindings {
+  readonly daemon: Pick<DaemonStatus, 'version' | 'listening' | 'tls' | 'certificate'> & {
+    readonly started_at: string;
+  };
+  readonly rates: RateReport;
+  /** Events are rejected until there is room. */
+  readonly isFull: boolean;
+  /** Part of the database was found damaged since the start. */
+  readonly isDamaged: boolean;
+  /** Free space that the operator wants; 0: any. */
+  readonly minFreeBytes: number;
+  readonly store: StoreFacts;
+  /** Null: none is set up; undefined: not known. */
+  readonly copy: CopyStatus | null | undefined;
+  readonly ship: ShipView | null | undefined;
+}
 
 /** @param nowMs by the box's clock. */
 export function makeStatus(facts: BoxFacts, nowMs: number): Status {
-  const { daemon, rates, store, copy } = facts;
-  const { isSetUp = false, running: _, ...ship } = facts.ship ?? {};
+  const { daemon, rates, store, copy, sources } = facts;
+  const { running: _, ...ship } = facts.ship ?? {};
   const problems = findProblems(facts, nowMs);
   const { version, started_at, listening, tls } = daemon;
   const isFailing = problems.some(({ level }) => level === 'fail');
@@ -21,10 +44,10 @@ export function makeStatus(facts: BoxFacts, nowMs: number): Status {
     daemon: { running: true, version, started_at, listening, tls },
     store: store.store,
     copy: copy ?? null,
-    ship: isSetUp ? (ship as ShipStatus) : null,
+    ship: facts.ship ? (ship as ShipStatus) : null,
     tokens: store.tokens,
     rates,
-    sources: facts.sources.map(({ quiet_s, missing_s, odd_fields, odd_times, ...source }) => source),
+    sources: sources.map(({ quiet_s, missing_s, odd_fields, odd_times, ...source }) => source),
   };
 }
 
@@ -60,4 +83,73 @@ export async function statusWithoutDaemon(data: DataDirectory, isRunning: boolea
     },
     sources: [],
   };
+}
+
+/** @returns what needs a person, the worst first. What passes by itself is not a problem. */
+export function findProblems(facts: BoxFacts, nowMs: number): StatusProblem[] {
+  const { store, daemon, copy, ship } = facts;
+  const { tokens, erasureMs, isDamaged } = store;
+  const found = [
+    ...(isDamaged || facts.isDamaged ? [problem('damage')] : []),
+    ...(tokens.active === 0 && tokens.retiring === 0 ? [problem('no_token')] : []),
+    ...sourceProblems(facts),
+    ...certificateProblems(daemon.certificate, nowMs),
+    ...diskProblems(store, facts),
+    ...backupProblems(store, nowMs),
+    ...(erasureMs === undefined ? [] : [problem('erasure_unfinished', erasureMs)]),
+    ...(copy ? copyProblems(copy) : []),
+    ...(ship ? shipProblems(ship) : []),
+  ];
+  return [...found.filter(({ level }) => level === 'fail'), ...found.filter(({ level }) => level === 'warn')];
+}
+
+function diskProblems(
+  { store, directory, oldestDays }: StoreFacts,
+  { isFull, minFreeBytes }: Pick<BoxFacts, 'isFull' | 'minFreeBytes'>,
+): StatusProblem[] {
+  const { free_bytes: free, days_left: days, wal_bytes } = store;
+  const found: StatusProblem[] = [];
+  if (isFull) found.push(problem('disk_full', oldestDays));
+  else if (free < minFreeBytes) found.push(problem('disk_low', free, minFreeBytes, oldestDays));
+  else if (isSoon(days)) found.push(problem('disk_filling', free, days, oldestDays));
+  if (wal_bytes > WAL_WARN_BYTES) found.push(problem('log_held', directory, wal_bytes));
+  return found;
+}
+
+export function certificateProblems(certificate: Validity | null, nowMs: number): StatusProblem[] {
+  if (certificate === null) return [];
+  const { valid_from, expires_at: at } = certificate;
+  const leftMs = Date.parse(at) - nowMs;
+  if (leftMs <= 0) return [problem('certificate_expired', at)];
+  if (Date.parse(valid_from) > nowMs) return [problem('certificate_not_yet_valid', valid_from)];
+  if (leftMs > THRESHOLDS.certificate_days * DAY_MS) return [];
+  return [problem('certificate_expires', at, Math.floor(leftMs / DAY_MS))];
+}
+
+/** A slow link, or a night without one, is not a problem: it catches up by itself. */
+function shipProblems({ running, state, error, behind_s }: ShipView): StatusProblem[] {
+  const sentence = error ?? 'no events of this box are shipped.';
+  if (state === 'fenced') return [problem('ship_fenced', sentence)];
+  if (state === 'refused') return [problem('ship_refused', sentence)];
+  const behindS = behind_s ?? 0;
+  if (!running && behindS > THRESHOLDS.ship_stopped_s) return [problem('ship_stopped', behindS)];
+  return behindS > THRESHOLDS.ship_behind_s ? [problem('ship_behind', behindS, error)] : [];
+}
+
+/** A copy is on the box itself: what keeps it from being written does not pass like a line that is down. */
+function copyProblems({ place, behind_s, error }: CopyStatus): StatusProblem[] {
+  const behindS = behind_s ?? 0;
+  const isBehind = behindS > THRESHOLDS.copy_behind_s || error !== null;
+  return isBehind ? [problem('copy_behind', place, behindS, error)] : [];
+}
+
+/** A box that has not had events for so long has nothing that is so long without a copy. */
+function backupProblems({ store, failedBackup, oldestDays = 0 }: StoreFacts, nowMs: number): StatusProblem[] {
+  if (failedBackup !== undefined)
+    return [problem('backup_failed', (nowMs - failedBackup.ms) / 1_000, failedBackup.result)];
+  const { last_backup_at: last } = store;
+  const ageS = last === null ? undefined : Math.max(0, nowMs - Date.parse(last)) / 1_000;
+  const isDue =
+    Math.min(ageS ?? Number.POSITIVE_INFINITY, (oldestDays * DAY_MS) / 1_000) > THRESHOLDS.backup_s;
+  return isDue ? [problem('no_backup', ageS)] : [];
 }

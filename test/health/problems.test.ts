@@ -1,7 +1,7 @@
 import t from 'tap';
 import { MIN_FREE_BYTES } from '../../src/base/limits.ts';
 import { isQuiet, quietHoursOf } from '../../src/base/quietHours.ts';
-import { type BoxFacts, findProblems } from '../../src/health/findProblems.ts';
+import { type BoxFacts, findProblems } from '../../src/health/makeStatus.ts';
 import { BOX_PROBLEMS, type BoxProblemCode } from '../../src/health/problems.ts';
 import type { RefusalReport } from '../../src/telemetry/refusals.ts';
 import type { SourceReport } from '../../src/telemetry/source.ts';
@@ -37,7 +37,6 @@ function box(facts: Partial<BoxFacts>, store: object = {}, ship: object = {}): B
     },
     ship: {
       url: 'nats://hq',
-      isSetUp: true,
       running: true,
       state: 'current',
       error: null,
@@ -134,7 +133,7 @@ const CASES: readonly (readonly [code: BoxProblemCode, wrong: BoxFacts, right?: 
   ['no_backup', box({}, { last_backup_at: ago(2 * DAY_S + 1) }), box({}, { last_backup_at: ago(2 * DAY_S) })],
   ['no_backup', box({}, { last_backup_at: null }), box({}, { last_backup_at: null, oldestDays: 2 })],
   ['backup_failed', box({}, { failedBackup: { ms: NOW, result: 'exit-code' }, last_backup_at: null })],
-  ['ship_fenced', box({}, {}, { state: 'fenced' }), box({}, {}, { isSetUp: false, state: 'fenced' })],
+  ['ship_fenced', box({}, {}, { state: 'fenced' }), box({ ship: null })],
   ['ship_refused', box({}, {}, { state: 'refused', error: 'No such box.' })],
   [
     'ship_stopped',

@@ -5,11 +5,11 @@ import { parseDuration } from './optionParsers.ts';
 
 /** Keeps events for COURTD_SHIP_HOLD until they are shipped and copied, if that is set up. @throws {UsageError} */
 export function holdOf(
-  ship: ShipView,
+  ship: ShipView | null,
   copy: CopyStatus | null,
   env = process.env,
 ): Pick<PruneSelection, 'hold'> {
-  const seqs = [...(ship.isSetUp ? [ship.shipped_seq ?? 0] : []), ...(copy === null ? [] : [copy.seq ?? 0])];
+  const seqs = [...(ship === null ? [] : [ship.shipped_seq ?? 0]), ...(copy === null ? [] : [copy.seq ?? 0])];
   const { COURTD_SHIP_HOLD: text = '30d' } = env;
   try {
     const beforeMs = Date.now() - 1_000 * parseDuration(text);

@@ -82,7 +82,7 @@ const SHIP_SEQS_COUNTED = 10_000;
 function elsewhereOf(
   store: Store,
   { data, runDir }: Pick<ServeOptions, 'data' | 'runDir'>,
-): { copy?: CopyStatus | null; ship?: ShipView } {
+): { copy?: CopyStatus | null; ship?: ShipView | null } {
   const env = { ...process.env, ...(runDir && { COURTD_RUN_DIR: runDir }) };
   const readLag = (upTo: ShippedOf) => store.look((db) => readShipLag(db, upTo, SHIP_SEQS_COUNTED));
   try {

@@ -7,7 +7,7 @@ import { courtdVersion } from '../../base/version.ts';
 import { ControlServer } from '../../control/controlServer.ts';
 import type { Status } from '../../health/boxStatus.ts';
 import { logProblem } from '../../health/finding.ts';
-import { certificateProblems } from '../../health/findProblems.ts';
+import { certificateProblems } from '../../health/makeStatus.ts';
 import { problem } from '../../health/problems.ts';
 import { dieOfBug, StoreWatch } from '../../health/storeWatch.ts';
 import { listenFailure } from '../../host/listenFailure.ts';

@@ -28,24 +28,23 @@ export const shipReport = reportFile<ShipReport>('ship/ship.json', {
   seqs: ['shipped_seq'],
 });
 
-/** @param readLag reads what readShipLag returns. */
+/** @param readLag reads what readShipLag returns. @returns null if no URL is set and no shipper has run. */
 export function viewShip(
   directory: DataDirectory,
   readLag: (shippedOf: ShippedOf) => Lag,
   env = process.env,
-): ShipView {
+): ShipView | null {
   const { COURTD_SHIP_URL: url, COURTD_SHIP_BOX: box } = env;
   const report = shipReport.read(runDirectory(env, directory.path));
-  const isSetUp = report !== undefined || url !== undefined;
+  if (report === undefined && url === undefined) return null;
   const shippedOf = (epochs: readonly Epoch[]) => knownUpTo(report?.epoch, report?.shipped_seq, epochs);
-  const { epochs, newestSeq, behind } = readLag((all) => (isSetUp ? (shippedOf(all) ?? 0) : undefined));
+  const { epochs, newestSeq, behind } = readLag((all) => shippedOf(all) ?? 0);
   const epoch = epochs.at(-1)?.name ?? null;
   const running = report !== undefined && isRecent(report);
   const isFenced = report?.state === 'fenced' && report.epoch === epoch;
   const error = report?.state === 'fenced' && !isFenced ? null : (report?.error ?? null);
   return {
     running,
-    isSetUp,
     box: report?.box ?? box ?? null,
     epoch,
     url: report?.url ?? (url === undefined ? null : shownUrl(url)),
@@ -59,8 +58,7 @@ export function viewShip(
 }
 
 function stateOf(report: ShipReport | undefined, running: boolean, behind: number): ShipState {
-  if (report === undefined) return 'off';
-  if (report.state === 'fenced') return 'connecting';
+  if (report === undefined || report.state === 'fenced') return 'connecting';
   if (running || report.state === 'refused') return report.state;
   return behind === 0 ? 'current' : 'behind';
 }
