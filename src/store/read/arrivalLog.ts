@@ -8,8 +8,8 @@ import { explain } from '../db/openErrors.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { type ArrivalChunk, type ArrivalFilter, ArrivalReader } from './arrivalReader.ts';
 
-/** Milliseconds without an event until `tail --follow` closes the database. */
-const FOLLOW_LINGER_MS = 300;
+/** Milliseconds for which the database is open: a restore waits longer for exclusive access. */
+const OPEN_MS = 300;
 /** The header of the WAL index: it changes with every commit, and holds the number of frames (SQLite, "WAL-mode File Format", 2.1). */
 const INDEX_HEADER = { bytes: 96, framesAt: 16 } as const;
 
@@ -26,7 +26,7 @@ export interface Arrivals extends ArrivalChunk {
 
 /**
  * The events of a data directory in the order of arrival, for readers that follow them for ever: across restarts of the daemon,
- * kill -9, prunes and restores. The database is open only while events arrive: a restore needs exclusive access.
+ * kill -9, prunes and restores. The database is open only for a moment: a restore needs exclusive access.
  *
  * Every event that it returns is on disk. A connection sees a commit once it is in the WAL index, and SQLite puts it there after
  * the WAL has been synced (wal.c, walFrames: sqlite3OsSync, then walIndexAppend and walIndexWriteHdr), since everything that stores
@@ -36,8 +36,8 @@ export interface Arrivals extends ArrivalChunk {
 export class ArrivalLog {
   readonly #directory: DataDirectory;
   readonly #filter: ArrivalFilter;
-  #open: { readonly db: Database; readonly reader: ArrivalReader; readonly file: string } | undefined;
-  #lingering: NodeJS.Timeout | undefined;
+  #open: { readonly db: Database; readonly reader: ArrivalReader } | undefined;
+  #closing: NodeJS.Timeout | undefined;
   /** `lookOf` the directory just before it was last opened. */
   #seen = '';
   #epochs: readonly Epoch[] | undefined;
@@ -64,9 +64,6 @@ export class ArrivalLog {
       if (from < seq) chunk = reader.after(from, limit);
       if (isOther) this.#knownPruned = 0;
       this.#epochs = chunk.epochs;
-      if (chunk.events.length > 0) this.#linger();
-      // An operator who stops the daemon to restore a backup must not find the database in use because of this read.
-      else if (chunk.isLast) this.close();
       const known = Math.max(from, this.#knownPruned);
       const pruned = chunk.prunedSeq > known ? { pruned: { from: known + 1, to: chunk.prunedSeq } } : {};
       this.#knownPruned = Math.max(chunk.prunedSeq, this.#knownPruned);
@@ -89,32 +86,23 @@ export class ArrivalLog {
   }
 
   close(): void {
-    clearTimeout(this.#lingering);
+    clearTimeout(this.#closing);
     this.#open?.db.close();
     this.#open = undefined;
   }
 
   #reader(): ArrivalReader {
-    // Another database has the name now, and new events go there.
-    if (this.#open !== undefined && this.#open.file !== identityOf(this.#directory)) this.close();
     if (this.#open !== undefined) return this.#open.reader;
     this.#seen = lookOf(this.#directory);
-    const file = identityOf(this.#directory);
     const db = openDatabase(this.#directory);
     try {
-      this.#open = { db, reader: new ArrivalReader(db, this.#filter), file };
+      this.#open = { db, reader: new ArrivalReader(db, this.#filter) };
     } catch (error) {
       db.close();
       throw error;
     }
-    this.#linger();
+    this.#closing = setTimeout(() => this.close(), OPEN_MS).unref();
     return this.#open.reader;
-  }
-
-  /** Closes the database soon, unless the caller continues to read. */
-  #linger(): void {
-    clearTimeout(this.#lingering);
-    this.#lingering = setTimeout(() => this.close(), FOLLOW_LINGER_MS).unref();
   }
 
   #explained<Result>(work: () => Result): Result {
@@ -130,12 +118,6 @@ export class ArrivalLog {
       throw isPassing ? new TemporarilyUnreadable(explained.message) : explained;
     }
   }
-}
-
-/** @returns which file the database is; empty if there is none. */
-function identityOf(directory: DataDirectory): string {
-  const stat = fs.statSync(directory.file('database'), { throwIfNoEntry: false });
-  return stat === undefined ? '' : `${stat.dev}:${stat.ino}`;
 }
 
 /**
