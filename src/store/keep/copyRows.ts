@@ -75,6 +75,14 @@ export function writeEvents(copy: Database, { put, gone }: DifferingEvents): voi
   for (const seq of gone) remove.run(seq);
 }
 
+/** @returns the bytes of each of the other tables. */
+export function tableBytes(db: Database): ReadonlyMap<string, number> {
+  const bytes = db.prepare<[], [string, number]>(
+    `SELECT t.name, pgsize FROM (${NAMES}) t CROSS JOIN dbstat('main') d ON d.name = t.name AND aggregate = TRUE`,
+  );
+  return new Map(bytes.raw().all());
+}
+
 /** @returns what the copy has of the other tables, which are small. Call it inside a transaction. */
 export function readTables(db: Database): Tables {
   const names = db.prepare<[], string>(NAMES).pluck().all();

@@ -4,8 +4,9 @@ import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { createPartial, publish, removeLeftovers, removePartial } from '../../base/atomicFile.ts';
 import { DataDirectory } from '../../base/dataDirectory.ts';
-import { COMMAND_BUSY_MS } from '../../base/limits.ts';
+import { COMMAND_BUSY_MS, CONFLICT_COPIES, CONFLICT_COPY_BYTES } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import { bytesFor } from '../../base/units.ts';
 import { enterDirectory } from '../db/enterDirectory.ts';
 import { LAST_GIVEN_SEQ, readEpochs } from '../db/epochs.ts';
 import { readHeader } from '../db/fileHeader.ts';
@@ -16,12 +17,16 @@ import { failureKind } from '../db/sqliteErrors.ts';
 import { layoutFault } from '../db/startFault.ts';
 import { withDatabase } from '../db/withDatabase.ts';
 import { lookOf } from '../read/arrivalLog.ts';
-import { differingEvents, eventsOf, readTables, writeEvents, writeTables } from './copyRows.ts';
+import { differingEvents, eventsOf, readTables, tableBytes, writeEvents, writeTables } from './copyRows.ts';
 
 /** It becomes a file name, and may come from somebody else's database. */
 const EPOCH = /^[0-9a-f]{24}$/;
 /** Between two comparisons of all events. Deletions and erasures begin one earlier, but not more often than each minute. */
 const COMPARE_MS = { least: 60_000, most: 86_400_000 } as const;
+
+/** What a table of a copy, which is read as a whole, may have beyond twice the bytes of the box: rows that the box has deleted. */
+const slackBytes = (table: string) =>
+  16 * 1024 ** 2 + (table === 'conflict_copy' ? CONFLICT_COPIES * CONFLICT_COPY_BYTES : 0);
 
 /** The place has the copy of another box, or a file that is none: it is not touched. */
 export class ForeignCopy extends OperatorError {}
@@ -176,7 +181,11 @@ function haveOf(copy: Database.Database, reached: number | undefined) {
   const [seq, receivedMs] = last.raw().get() ?? [0];
   const afters = reached === undefined ? [seq] : [seq, reached];
   const parts = afters.map((after) => ({ after, events: eventsOf(copy, after) }));
-  return { epochs: readEpochs(copy).map(({ name }) => name), seq, receivedMs, parts };
+  // Anybody may have made the file, with anything in it.
+  const epochs = copy.prepare<[], string>(
+    "SELECT iif(octet_length(name) < 100, name, '') FROM epoch ORDER BY id DESC LIMIT 99",
+  );
+  return { epochs: epochs.pluck().all().reverse(), bytes: tableBytes(copy), seq, receivedMs, parts };
 }
 
 type Have = ReturnType<typeof haveOf>;
@@ -188,6 +197,7 @@ function partFor({ seq, parts }: Have, db: Database.Database) {
   const deleted = lastGiven - number('SELECT sum(events) FROM session_total');
   return {
     epochs: readEpochs(db).map(({ name }) => name),
+    bytes: tableBytes(db),
     lastGiven,
     /** When the box received the event that is the last one of the copy; undefined if it has been deleted. */
     receivedMs: db.prepare<[number], number>('SELECT received_ms FROM event WHERE seq = ?').pluck().get(seq),
@@ -199,6 +209,11 @@ function partFor({ seq, parts }: Have, db: Database.Database) {
 
 /** @returns whether a copy is of an earlier epoch of this box. @throws {ForeignCopy} if it is of another box. */
 function isEarlier(file: string, have: Have, part: ReturnType<typeof partFor>): boolean {
+  for (const [table, bytes] of have.bytes)
+    if (bytes > 2 * (part.bytes.get(table) ?? 0) + slackBytes(table))
+      throw new ForeignCopy(
+        `${file} has ${bytesFor(bytes)} in its table ${table}, and this box far less. Somebody changed it: use another disk.`,
+      );
   const [copied, current] = [have.epochs.at(-1), part.epochs.at(-1)!];
   const isOther = part.receivedMs !== undefined && part.receivedMs !== have.receivedMs;
   const isSame = copied === current && have.seq <= part.lastGiven && !isOther;

@@ -131,6 +131,14 @@ t.test('a copy does not name a player whose erasure has ended, and its ledger ha
   t.notMatch(JSON.stringify(players), /anna/);
 });
 
+t.test('a copy that somebody filled is not read as a whole', async (t) => {
+  const box = new CopiedBox(t);
+  await box.round();
+  const fill = "INSERT INTO session (name) VALUES (printf('%.*c', 20000000, 'a'))";
+  new Database(box.file).exec(fill).close();
+  t.ok((await box.round().catch((error) => error)) instanceof ForeignCopy);
+});
+
 t.test('the copy of another box is not touched, nor a file that is none', async (t) => {
   const [box, other] = [new CopiedBox(t), new CopiedBox(t)];
   for (const one of [box, other]) one.put(...events(3));
