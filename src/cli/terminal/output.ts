@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
+import { fileSink } from '../../base/fileSink.ts';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
 import type { Sink } from '../../base/sink.ts';
 import { counted } from '../../base/units.ts';
 import { shellWord, visible, visibleLines } from '../../base/visibleText.ts';
-import { canvasOf, lengthOf, padded, visibleStyled } from './style.ts';
+import { canvasOf, cut, lengthOf, padded, visibleStyled } from './style.ts';
 
 /**
  * Data goes to standard output, messages go to standard error: a script reads the one and a person sees the other. Nobody else
@@ -49,6 +50,11 @@ export function stdoutSink(): Sink {
     },
     commit: () => {},
   };
+}
+
+/** @param file the value of `-o`; undefined: standard output. */
+export function outputSink(file: string | undefined): Sink {
+  return file === undefined ? stdoutSink() : fileSink(file);
 }
 
 /** Prints words for people on standard output, in the colours that `styled` gave them. */
@@ -98,21 +104,42 @@ export function exitWhenPrinted(status = process.exitCode): void {
 
 export type Cells = readonly (string | number)[];
 
-/** @returns a function that formats a row; each column is as wide as its widest cell in `rows`, and numbers are right-aligned. */
-export function tableLine(rows: readonly Cells[]): (cells: Cells) => string {
-  const text = (cell: string | number) => (typeof cell === 'number' ? `${cell}` : visible(cell));
-  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => lengthOf(text(row[i]!)))));
-  return (cells) =>
-    cells
-      .map((cell, i) => padded(text(cell), widths[i]!, typeof cell === 'number'))
+/** Of the widest column of a table that is wider than its terminal. */
+const WIDTH_LEAST = 24;
+
+/**
+ * @param columns of a terminal: the widest cells are cut to fit it, because an id may be as long as a body.
+ * @returns a line per row; each column is as wide as its widest cell, and numbers are right-aligned.
+ */
+export function tableLines(rows: readonly Cells[], columns = Number.POSITIVE_INFINITY): string[] {
+  const texts = rows.map((row) => row.map((cell) => visible(`${cell}`)));
+  const widths = (rows[0] ?? []).map((_, i) =>
+    texts.reduce((most, row) => Math.max(most, lengthOf(row[i]!)), 0),
+  );
+  const widest = widths.indexOf(Math.max(...widths));
+  const others = widths.reduce((sum, width) => sum + width + 2, -2) - widths[widest]!;
+  widths[widest] = Math.min(widths[widest]!, Math.max(WIDTH_LEAST, columns - others));
+  const cell = (text: string, width: number, value: unknown) =>
+    padded(cut(text, width), width, typeof value === 'number');
+  return texts.map((row, n) =>
+    row
+      .map((text, i) => cell(text, widths[i]!, rows[n]![i]))
       .join('  ')
-      .trimEnd();
+      .trimEnd(),
+  );
 }
 
-/** Prints at most a few thousand rows below their headings. */
 export function printTable(headings: Cells, rows: readonly Cells[]): void {
-  const all = [headings, ...rows];
-  printText(`${all.map(tableLine(all)).join('\n')}\n`);
+  const { columns } = canvasOf(process.stdout);
+  printText(`${tableLines([headings, ...rows], columns).join('\n')}\n`);
+}
+
+/** Prints a list of objects with the same members: a JSON array, or a table. @param none is said instead of an empty table. */
+export function printList(list: readonly object[], { json }: JsonOption, none: string): void {
+  if (json) return printJson(list);
+  if (list.length === 0) return say(none);
+  const rows = list.map((one): Cells => Object.values(one).map((value) => value ?? '-'));
+  printTable(Object.keys(list[0]!), rows);
 }
 
 /** @returns one label and its value a line. */

@@ -1,4 +1,4 @@
-import { tableLine } from './output.ts';
+import { tableLines } from './output.ts';
 import { cut } from './style.ts';
 
 /** How much of a value is shown. */
@@ -13,8 +13,7 @@ export function sideBySide(stored: string, other: string): string[] {
   const rows = [...new Set([...ours.keys(), ...theirs.keys()])]
     .filter((name) => ours.get(name) !== theirs.get(name))
     .map((name) => [name, ...[ours, theirs].map((fields) => cut(fields.get(name) ?? '-', SHOWN_COLUMNS))]);
-  const all = [['', 'stored', 'other'], ...rows];
-  return all.map(tableLine(all));
+  return tableLines([['', 'stored', 'other'], ...rows]);
 }
 
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };

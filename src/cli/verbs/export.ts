@@ -1,6 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
 import { type Command, Option } from 'commander';
-import { fileSink } from '../../base/fileSink.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { DICTIONARY } from '../../session/export/columns.ts';
 import { BINARY_FORMATS, FORMATS } from '../../session/export/encode.ts';
@@ -11,7 +10,7 @@ import { Damage } from '../../store/read/damage.ts';
 import { sessionId } from '../../store/read/sessions.ts';
 import { ofType, output } from '../options/optionParsers.ts';
 import { parseDay, parseTime, TIMES_HELP } from '../options/times.ts';
-import { type JsonOption, printJson, printTable, progress, say, stdoutSink } from '../terminal/output.ts';
+import { type JsonOption, outputSink, printJson, printTable, progress, say } from '../terminal/output.ts';
 
 interface CommandOptions extends ExportOptions, JsonOption {
   readonly since?: bigint;
@@ -81,7 +80,7 @@ async function exportSession(name: string, { output, ...options }: CommandOption
   const damage = new Damage();
   const events = await withDatabase(options, (db) => {
     const one = { session: sessionId(db, name), name };
-    const sink = output === undefined ? stdoutSink() : fileSink(output);
+    const sink = outputSink(output);
     return writeSession(db, one, options, damage, sink, progress);
   });
   damage.assertNone();

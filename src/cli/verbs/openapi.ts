@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { fileSink } from '../../base/fileSink.ts';
 import { openapiDocument } from '../../vendor/openapi/document.ts';
 import { output } from '../options/optionParsers.ts';
-import { stdoutSink } from '../terminal/output.ts';
+import { outputSink } from '../terminal/output.ts';
 
 /** Needs no database; no server offers it. */
 export function define(command: Command): void {
@@ -10,7 +9,7 @@ export function define(command: Command): void {
     .addOption(output())
     .addHelpText('after', '\nExample:\n  courtd openapi -o courtd.openapi.json')
     .action(async ({ output }) => {
-      const sink = output === undefined ? stdoutSink() : fileSink(output);
+      const sink = outputSink(output);
       await sink.write(`${JSON.stringify(openapiDocument(), null, 2)}\n`);
       sink.commit();
     });

@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import type { Database } from 'better-sqlite3';
 import type { Command } from 'commander';
-import { fileSink } from '../../base/fileSink.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { jsonLine } from '../../session/export/encode.ts';
@@ -13,8 +12,7 @@ import { type NamedEvent, PlayerCounts, PlayerEvents, readNamed } from '../../st
 import { isErasedName } from '../../store/write/ledger.ts';
 import { json, notEmpty, output } from '../options/optionParsers.ts';
 import { parseTime, TIMES_HELP } from '../options/times.ts';
-import { printList } from '../terminal/listOutput.ts';
-import { type JsonOption, progress, say, stdoutSink } from '../terminal/output.ts';
+import { type JsonOption, outputSink, printList, progress, say } from '../terminal/output.ts';
 import { erase } from './playerErase.ts';
 
 export function define(command: Command): void {
@@ -43,17 +41,16 @@ export function define(command: Command): void {
     .action((player, _options, command) => erase(player, command.optsWithGlobals()));
 }
 
-async function list({ json: isJson = false, ...options }: DataOption & JsonOption): Promise<void> {
+async function list(options: DataOption & JsonOption): Promise<void> {
   const damage = new Damage();
-  const isEmpty = await withDatabase(options, async (db) => {
+  const players = await withDatabase(options, async (db) => {
     const counts = new PlayerCounts(db);
     // The name that an erasure has put in the place of a player is no player.
     const isSomebody = ({ erased, player }: NamedEvent) => !(erased && isErasedName(player));
     await eachNamed(db, damage, (events) => counts.add(events.filter(isSomebody)));
-    const lines = counts.players();
-    return printList(lines.length === 0 ? [] : [lines], isJson, { column: 'player_id', others: 71 });
+    return counts.players();
   });
-  if (isEmpty && !isJson) say('No stored event names a player.');
+  printList(players, options, 'No stored event names a player.');
   damage.assertNone();
 }
 
@@ -75,7 +72,7 @@ async function exportPlayer(
         `No event names a player ${JSON.stringify(player)}. "courtd player list" shows those that are named.`,
       );
     }
-    const sink = output === undefined ? stdoutSink() : fileSink(output);
+    const sink = outputSink(output);
     let written = 0;
     for (const events of found.read(player, damage)) {
       await sink.write(events.map(jsonLine).join(''));

@@ -20,8 +20,9 @@ import { confirmed } from '../terminal/confirm.ts';
 import { say, showWork } from '../terminal/output.ts';
 
 const HELP = `
-Without --type, conflict copies, rejected requests and replaced databases of that
-age go, too. Events that have not been shipped yet stay for COURTD_SHIP_HOLD.
+Without --type it also deletes conflict copies, rejected requests and replaced
+databases of that age. Events that have not been shipped or copied yet stay for
+COURTD_SHIP_HOLD.
 
 Examples:
   sudo courtd prune --older-than 30d --type PLAYER_POSITION

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { fileSink } from '../../base/fileSink.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { counted, isoTime } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
@@ -13,12 +12,12 @@ import { unpacked } from '../../store/refused/withoutToken.ts';
 import { integer, json, notEmpty, output, parsePeriod } from '../options/optionParsers.ts';
 import {
   type JsonOption,
+  outputSink,
   pairsText,
   printData,
   printJson,
   printText,
   say,
-  stdoutSink,
 } from '../terminal/output.ts';
 
 /** How many are listed, unless `--last` says otherwise. */
@@ -126,7 +125,7 @@ interface ExportOptions extends DataOption {
 /** `courtd rejections export`: the events of kept bodies that are not stored, one per line. */
 async function exportEvents({ data, source, output }: ExportOptions): Promise<void> {
   const rules = await rulesOf(data);
-  const sink = output === undefined ? stdoutSink() : fileSink(output);
+  const sink = outputSink(output);
   let [events, requests] = [0, 0];
   await withDatabase({ data }, (db) =>
     withRefused(data, async (file) => {

@@ -1,12 +1,11 @@
 import { type Command, Option } from 'commander';
-import { fileSink } from '../../base/fileSink.ts';
 import { COURTS, type CourtName } from '../../protocol/courtLines.ts';
 import { reportOf } from '../../session/report/reportPage.ts';
 import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { sessionId } from '../../store/read/sessions.ts';
 import { output } from '../options/optionParsers.ts';
-import { say, stdoutSink } from '../terminal/output.ts';
+import { outputSink, say } from '../terminal/output.ts';
 
 export function define(command: Command): void {
   const lines = new Option('--court-lines <court>', 'the lines that the maps show');
@@ -27,7 +26,7 @@ async function report(name: string, { output, courtLines, ...options }: ReportOp
   await withDatabase(options, async (db) => {
     // Before the session is read, which may take a minute: an unwritable file is reported at once.
     const id = sessionId(db, name);
-    const sink = output === undefined ? stdoutSink() : fileSink(output);
+    const sink = outputSink(output);
     const damage = new Damage();
     await sink.write(reportOf(db, id, courtLines, damage));
     sink.commit();

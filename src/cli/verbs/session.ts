@@ -4,8 +4,7 @@ import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { listSessions, summarizeSession } from '../../store/read/sessions.ts';
 import { integer, json } from '../options/optionParsers.ts';
-import { printList } from '../terminal/listOutput.ts';
-import { type JsonOption, pairsText, printJson, printText, say } from '../terminal/output.ts';
+import { type JsonOption, pairsText, printJson, printList, printText, say } from '../terminal/output.ts';
 
 export function define(command: Command): void {
   command
@@ -28,11 +27,9 @@ interface ListOptions extends DataOption, JsonOption {
   readonly last?: number;
 }
 
-async function list({ last, json: isJson = false, ...options }: ListOptions): Promise<void> {
-  const isEmpty = await withDatabase(options, (db) =>
-    printList(listSessions(db, last), isJson, { column: 'session_id', others: 86 }),
-  );
-  if (isEmpty && !isJson) say('No event has been stored yet.');
+async function list(options: ListOptions): Promise<void> {
+  const batches = await withDatabase(options, (db) => [...listSessions(db, options.last)]);
+  printList(batches.flat(), options, 'No event has been stored yet.');
 }
 
 async function show(name: string, options: DataOption & JsonOption): Promise<void> {

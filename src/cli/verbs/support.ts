@@ -1,7 +1,6 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import type { Command } from 'commander';
-import { fileSink } from '../../base/fileSink.ts';
 import { REFUSED_KEPT } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { isoTime } from '../../base/units.ts';
@@ -15,7 +14,7 @@ import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import { withRefused } from '../../store/refused/refusedFile.ts';
 import { output } from '../options/optionParsers.ts';
 import { drawStatus } from '../status/screen.ts';
-import { exitWhenPrinted, say, stdoutSink } from '../terminal/output.ts';
+import { exitWhenPrinted, outputSink, say } from '../terminal/output.ts';
 import { PLAIN } from '../terminal/style.ts';
 import { variablesOf } from './check.ts';
 
@@ -43,7 +42,7 @@ async function support(options: DataOption & { output?: string }, program: Comma
     ['log', await log()],
   ];
   const text = sections.map(([title, lines]) => `== ${title} ==\n${lines.join('\n')}\n`).join('\n');
-  const sink = options.output === undefined ? stdoutSink() : fileSink(options.output);
+  const sink = outputSink(options.output);
   await sink.write(withoutTokens(visibleLines(`courtd support, ${isoTime(Date.now())}\n\n${text}`)));
   sink.commit();
   if (options.output !== undefined) say(`${options.output} is written, without tokens, payloads and keys.`);

@@ -16,7 +16,7 @@ import {
   tokenState,
 } from '../../store/tokens/tokens.ts';
 import { integer, json, parseDuration } from '../options/optionParsers.ts';
-import { type JsonOption, printJson, printNow, printTable, say } from '../terminal/output.ts';
+import { type JsonOption, printList, printNow, say } from '../terminal/output.ts';
 
 export function define(command: Command): void {
   const grace = new Option('--grace <time>', 'how long older tokens keep working; 0 ends them at once');
@@ -81,10 +81,7 @@ function sayAddresses({ urls, isLocal, isTls, fingerprint }: CameraAddresses): v
 
 async function list(options: DataOption & JsonOption): Promise<void> {
   const tokens = (await withDatabase(options, listTokens)).map((token) => describe(token, Date.now()));
-  if (options.json) return printJson(tokens);
-  if (tokens.length === 0) return say('There is no token yet: "courtd token rotate" makes one.');
-  const rows = tokens.map((token) => Object.values(token).map((cell) => cell ?? '-'));
-  printTable(Object.keys(tokens[0]!), rows);
+  printList(tokens, options, 'There is no token yet: "courtd token rotate" makes one.');
 }
 
 async function revoke(id: number, options: DataOption): Promise<void> {

@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { OperatorError } from '../../base/operatorError.ts';
-import { Connector, type Headquarters } from '../nats/connect.ts';
+import { Connector } from '../nats/connect.ts';
 import { faultOf, passes } from '../nats/faults.ts';
-
-export type FleetOptions = Omit<Headquarters, 'url'>;
 
 /** Half a minute in which the servers may be started again. */
 const RECONNECT = { maxReconnectAttempts: 15, reconnectTimeWait: 1_000, reconnectJitter: 1_000 };
@@ -16,10 +14,10 @@ const [READY_MS, ASK_AGAIN_MS] = [60_000, 500];
  */
 export async function withHeadquarters<Result>(
   url: string,
-  options: FleetOptions,
   work: (nc: NatsConnection) => Promise<Result>,
 ): Promise<Result> {
-  const connector = new Connector({ url, ...options });
+  const { COURTD_FLEET_CREDS: creds, COURTD_FLEET_CA: ca } = process.env;
+  const connector = new Connector({ url, creds, ca });
   const nc = await connector.connect('courtd fleet', RECONNECT);
   try {
     return await work(nc);

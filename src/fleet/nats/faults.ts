@@ -39,7 +39,7 @@ const FAULTS: readonly (readonly [RegExp, FaultKind, string])[] = [
   [
     /authori[sz]ation|authentication/i,
     'refused',
-    'WHERE rejects the user or the credentials. Give new ones: COURTD_SHIP_CREDS or COURTD_SHIP_URL on a box, --creds or the URL for "courtd fleet".',
+    'WHERE rejects the user or the credentials. Give new ones: COURTD_SHIP_CREDS or COURTD_SHIP_URL on a box, COURTD_FLEET_CREDS or the URL for "courtd fleet".',
   ],
   [
     /permissions? ?violation/i,
@@ -49,7 +49,7 @@ const FAULTS: readonly (readonly [RegExp, FaultKind, string])[] = [
   [
     /SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)|\bCERT_|ERR_(SSL|TLS)_|EPROTO|\btls\b/i,
     'refused',
-    'This machine does not accept the certificate of WHERE, or its TLS (WHY). Check the scheme, the name and the port in the URL, the clock ("timedatectl"), and the certificate of the authority: COURTD_SHIP_CA on a box, --ca for "courtd fleet".',
+    'This machine does not accept the certificate of WHERE, or its TLS (WHY). Check the scheme, the name and the port in the URL, the clock ("timedatectl"), and the certificate of the authority: COURTD_SHIP_CA on a box, COURTD_FLEET_CA for "courtd fleet".',
   ],
   [
     /\b10054\b|max_payload size exceeded/,

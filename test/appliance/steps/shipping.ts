@@ -17,7 +17,7 @@ const CREDENTIALS = `/run/credentials/${SHIPPER}`;
 const NAME = 'venue-7';
 const NATS = 'tls://127.0.0.1:4222';
 const HQ = '/etc/nats';
-const AS_HQ = ['--creds', `${HQ}/hq.creds`, '--ca', `${HQ}/hq.crt`];
+const AS_HQ = [`COURTD_FLEET_CREDS=${HQ}/hq.creds`, `COURTD_FLEET_CA=${HQ}/hq.crt`];
 const LOOK_MS = 500;
 
 /** What the shipper must not be able to do, as the user that it runs as and with what its unit leaves it. */
@@ -103,7 +103,7 @@ export async function shipping(walk: Walk, venue: Venue): Promise<void> {
 export async function atHeadquarters(venue: Venue): Promise<string> {
   await shipStatus(venue, ({ state, behind_events }) => state === 'current' && behind_events === 0);
   const own = await digest(venue, ['tail', '--json', '--after', '0']);
-  const theirs = await digest(venue, ['fleet', 'tail', NATS, ...AS_HQ]);
+  const theirs = await digest(venue, ['fleet', 'tail', NATS]);
   expect(own === theirs, `the box has ${own}, headquarters ${theirs}`);
   return `headquarters has all ${own.split(' ')[0]} events, in their order`;
 }
@@ -127,7 +127,7 @@ async function statusUntil<Part>({ box }: Venue, find: (status: Status) => Part 
 async function digest({ box }: Venue, command: readonly string[]): Promise<string> {
   const hash = createHash('sha256');
   let events = 0;
-  for await (const line of box.lines('courtd', ...command)) {
+  for await (const line of box.lines('env', ...AS_HQ, 'courtd', ...command)) {
     // As text: JSON.parse would round long numbers.
     hash.update(line.slice(line.indexOf('"event":'))).update('\n');
     events++;
@@ -165,5 +165,5 @@ async function makeHeadquarters({ box }: Venue): Promise<void> {
     fs.writeFileSync(within(file), `${lines.join('\n')}\n`, { mode });
   }
   await box.must('systemctl', 'enable', '--now', 'nats.service');
-  await box.must('courtd', 'fleet', 'init', NATS, ...AS_HQ);
+  await box.must('env', ...AS_HQ, 'courtd', 'fleet', 'init', NATS);
 }

@@ -25,7 +25,7 @@ t.test(
     const [file, all] = [path.join(folder, 'venue-7.creds'), path.join(folder, 'hq.creds')];
     fs.writeFileSync(all, credentials.issue('hq').creds);
     const authenticator = credsAuthenticator(fs.readFileSync(all));
-    const hq = await Headquarters.start(t, servers.url, ['--creds', all], { authenticator });
+    const hq = await Headquarters.start(t, servers.url, { COURTD_FLEET_CREDS: all }, { authenticator });
     t.match(await courtd(['fleet', 'init', servers.url]), { status: 1, stderr: /rejects the user/ });
     const old = credentials.issue('venue-7', permissionsOf('venue-7'));
     fs.writeFileSync(file, old.creds);
@@ -69,7 +69,12 @@ t.test('TLS: the authority that is named, the name that is in the URL', { skip }
   const config = `tls { cert_file: "${cert}", key_file: "${key}" }`;
   const servers = await NatsServers.start(t, { config, scheme: 'tls' });
   const ca = fs.readFileSync(cert, 'utf8');
-  const hq = await Headquarters.start(t, servers.url, ['--ca', cert], { tls: { ca, host: '127.0.0.1' } });
+  const hq = await Headquarters.start(
+    t,
+    servers.url,
+    { COURTD_FLEET_CA: cert },
+    { tls: { ca, host: '127.0.0.1' } },
+  );
   const env = { COURTD_SHIP_URL: servers.url, COURTD_SHIP_BOX: 'venue-7', COURTD_SHIP_CA: cert };
   const box = new Box(t, temporaryFolder(t), env);
   box.put(...events(10));

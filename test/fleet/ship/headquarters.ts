@@ -22,15 +22,15 @@ export class Headquarters {
   /**
    * Makes the streams and connects.
    * @param url of a NATS server.
-   * @param args of `courtd fleet init`. @param options of the connection.
+   * @param env of `courtd fleet init`. @param options of the connection.
    */
   static async start(
     t: Cleanup,
     url: string,
-    args: readonly string[] = [],
+    env: Record<string, string> = {},
     options: Record<string, unknown> = {},
   ): Promise<Headquarters> {
-    const { status, stderr } = await courtd(['fleet', 'init', url, ...args]);
+    const { status, stderr } = await courtd(['fleet', 'init', url], env);
     if (status !== 0) throw new Error(stderr);
     const servers = url.replace(/^\w+:\/\//, '');
     const nc = await connect({ servers, maxReconnectAttempts: -1, reconnectTimeWait: 100, ...options });
