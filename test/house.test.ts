@@ -112,9 +112,9 @@ const CEILINGS = [
   { part: 'session', ceiling: 2_463, final: 2_400 },
   { part: 'fleet', ceiling: 1_495, final: 1_500 },
   { part: 'vendor', ceiling: 1_398, final: 1_400 },
-  { part: 'test', ceiling: 28_801, final: 26_000 },
+  { part: 'test', ceiling: 28_630, final: 26_000 },
   { part: 'scripts', ceiling: 2_541, final: 3_000 },
-  { part: 'words', ceiling: 20_800, final: 25_000 },
+  { part: 'words', ceiling: 20_792, final: 25_000 },
 ];
 
 /** @returns the paths of the files below a folder of the project whose name matches, without what npm installs. */

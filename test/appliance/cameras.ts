@@ -32,16 +32,12 @@ export interface CameraOrder {
 
 /** What cameras have seen so far. */
 export interface Report {
-  /** When it was made, milliseconds since 1970-01-01T00:00:00Z. */
-  readonly madeAt: number;
   /** Every request that was begun has its 202. */
   readonly isOver: boolean;
   /** Events with a 202, by session and camera: those before this number. */
   readonly acknowledged: readonly (readonly [name: string, count: number])[];
   /** Different ones: a resend is the same request. */
   readonly requests: number;
-  /** From the first try to the 202. */
-  readonly slowestMs: number;
   /** Requests that were not answered 202 at the first try, by what came instead. */
   readonly failures: Readonly<Record<string, number>>;
   /** Answers that contradict what was sent. */
@@ -100,11 +96,11 @@ export class Cameras {
     return report;
   }
 
-  /** They are cut off, for the box is gone: what they were sending may be stored or not. @returns what they knew last. */
+  /** They are cut off, because the box has ended: what they were sending may be stored or not. @returns what they know. */
   async abandon(): Promise<Report> {
     // A report from before may lack requests that were answered.
-    const goneAt = Date.now();
-    const report = await this.#until(({ madeAt }) => madeAt > goneAt);
+    const old = this.#report;
+    const report = await this.#until((report) => report !== old);
     this.kill();
     await this.#ended;
     return report;
@@ -126,12 +122,7 @@ export class Cameras {
   }
 }
 
-interface Answer {
-  readonly accepted: number;
-  readonly duplicates: number;
-}
-
-const tally = { requests: 0, slowestMs: 0, failures: {} as Record<string, number>, lies: [] as string[] };
+const tally = { requests: 0, failures: {} as Record<string, number>, lies: [] as string[] };
 let isStopped = false;
 
 /** A camera as vendors build it: one request at a time, on a connection that it keeps, sent again until there is a 202. */
@@ -154,52 +145,51 @@ class Camera {
 
   /** @returns when it has been stopped, and its last request has been answered. */
   async run(): Promise<void> {
-    const everyMs = 1000 / this.#order.perSecond;
-    let due = performance.now() + Math.random() * everyMs;
     while (!isStopped) {
-      const wait = due - performance.now();
-      if (wait > 0) await sleep(wait);
-      due = Math.max(due, performance.now() - everyMs) + everyMs;
+      await sleep((Math.random() * 2_000) / this.#order.perSecond);
       await this.#deliver();
     }
     this.#client.hangUp();
   }
 
   async #deliver(): Promise<void> {
-    const { session, camera, from } = this.#order;
+    const { session, camera } = this.#order;
     const first = this.#acknowledged;
     const size = sizeAt(first);
-    const body = JSON.stringify(Array.from({ length: size }, (_, i) => eventOf(session, camera, first + i)));
-    const startedAt = performance.now();
+    const body = Array.from({ length: size }, (_, i) => eventOf(session, camera, first + i));
     tally.requests++;
-    for (let tries = 1; ; tries++) {
-      const answer = await this.#client
-        .post(body, { Authorization: `Bearer ${this.#token}` })
-        .catch((error: NodeJS.ErrnoException) => error.code ?? error.message);
-      if (typeof answer !== 'string' && answer.status === 202) {
-        // A first try after another of this camera: nothing of it can have been stored before.
-        judge((await answer.json()) as Answer, size, tries === 1 && first > from);
-        break;
-      }
-      const what = typeof answer === 'string' ? answer : `${answer.status}`;
-      if (tries === 1) tally.failures[what] = (tally.failures[what] ?? 0) + 1;
+    for (let isFirst = true; ; isFirst = false) {
+      const failure = await this.#try(body, isFirst);
+      if (failure === undefined) break;
+      if (isFirst) tally.failures[failure] = (tally.failures[failure] ?? 0) + 1;
       await sleep(AGAIN_MS);
     }
-    tally.slowestMs = Math.max(tally.slowestMs, performance.now() - startedAt);
     this.#acknowledged = first + size;
   }
-}
 
-function judge({ accepted, duplicates }: Answer, events: number, isNew: boolean): void {
-  if (accepted + duplicates !== events || (isNew && duplicates > 0))
-    tally.lies.push(`${events} events were answered ${accepted} accepted, ${duplicates} duplicates`);
+  /** @returns what came in the place of a 202; undefined if that came. */
+  async #try(body: readonly WireEvent[], isFirst: boolean): Promise<string | undefined> {
+    try {
+      const answer = await this.#client.post(body, { Authorization: `Bearer ${this.#token}` });
+      const text = await answer.text();
+      if (answer.status !== 202) return `${answer.status}`;
+      const { accepted, duplicates } = JSON.parse(text);
+      // Nothing can have been stored before the first try, unless the camera before this one was cut off.
+      const isNew = isFirst && this.#acknowledged > this.#order.from;
+      if (accepted + duplicates !== body.length || (isNew && duplicates > 0))
+        tally.lies.push(`${body.length} events were answered ${text}`);
+      return undefined;
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+    }
+  }
 }
 
 async function work(token: string, orders: readonly CameraOrder[]): Promise<void> {
   const cameras = orders.map((order) => new Camera(order, token));
   const report = (isOver: boolean): void => {
     const acknowledged = cameras.map(({ account }) => account);
-    process.send?.({ madeAt: Date.now(), isOver, acknowledged, ...tally } satisfies Report);
+    process.send?.({ isOver, acknowledged, ...tally } satisfies Report);
   };
   const timer = setInterval(report, REPORT_MS, false);
   process.once('message', () => {

@@ -12,30 +12,22 @@ import { shipping } from './steps/shipping.ts';
 import { trouble } from './steps/trouble.ts';
 import { upgrades } from './steps/upgrade.ts';
 import { debianTree, SUITES, type Suite } from './tree.ts';
-import { number, Venue } from './venue.ts';
+import { Venue } from './venue.ts';
 import { Walk } from './walk.ts';
 
 /**
- * The life of a box, from the stick to the purge: `sudo npm run appliance` (`-- --suite trixie --package FILE.deb`).
+ * The life of a box, from the stick to the purge: `sudo npm run appliance` (`-- --suite trixie`).
  * Boots Debian 12 and 13 with their own systemd in containers without internet, installs the package, and walks through
  * what happens to a box in its years, while cameras send and it ships to headquarters. After each step everything that was
  * acknowledged must be there, once. A line for each step; exit status 1 where one fails, with the journal's last lines.
  */
 
-interface Options {
-  readonly suite: readonly Suite[];
-  readonly package?: string;
-  readonly name: string;
-}
-
-const options = new Command('npm run appliance --')
+const { suite: suites } = new Command('npm run appliance --')
   .description('walks through the life of a box, in containers')
   .addOption(new Option('--suite <name...>', 'on these alone').choices(SUITES).default(SUITES))
-  .option('--package <file>', 'instead of the one that is built of this checkout')
-  .option('--name <name>', 'the names of the containers begin with it', 'courtd')
   .parse()
-  .opts<Options>();
-const lacks = missingNeeds() ?? (options.package === undefined ? missingToBuild() : undefined);
+  .opts<{ readonly suite: readonly Suite[] }>();
+const lacks = missingNeeds() ?? missingToBuild();
 if (lacks !== undefined) {
   console.error(`appliance: ${lacks}`);
   process.exit(1);
@@ -43,19 +35,19 @@ if (lacks !== undefined) {
 
 let isSound = false;
 try {
-  isSound = await walkAll(options.suite);
+  isSound = await walkAll();
 } finally {
   // With it go the workshops, and what is left of the containers.
   process.exit(isSound ? 0 : 1);
 }
 
 /** @returns whether all went well. */
-async function walkAll(suites: readonly Suite[]): Promise<boolean> {
+async function walkAll(): Promise<boolean> {
   const workshop = new Workshop('appliance');
   let packages: Packages | undefined;
   const isMade = await walked(() =>
     new Walk('package').step('made', async () => {
-      packages = await makePackages(workshop, options.package);
+      packages = await makePackages(workshop);
       return `${path.basename(packages.now)}, and newer ones of it, without and with a migration`;
     }),
   );
@@ -83,7 +75,7 @@ async function life(suite: Suite, packages: Packages): Promise<boolean> {
   let venue: Venue | undefined;
   const isSound = await walked(async () => {
     await walk.step('a Debian that boots', async () => {
-      const box = new Box(workshop, await debianTree(suite), `${options.name}-${suite}-${process.pid}`);
+      const box = new Box(workshop, await debianTree(suite), `courtd-${suite}-${process.pid}`);
       venue = new Venue(box);
       await box.boot();
       return (await box.must('systemctl', '--version')).split('\n')[0]!;
@@ -98,8 +90,7 @@ async function life(suite: Suite, packages: Packages): Promise<boolean> {
     await ending(walk, venue!, packages.now);
   });
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
-  const { requests, resends } = venue?.totals ?? { requests: 0, resends: 0 };
-  const all = `${walk.steps} steps in ${seconds} s, ${number(requests)} requests, ${number(resends)} of them sent again`;
+  const all = `${walk.steps} steps in ${seconds} s`;
   if (isSound) console.log(`${suite}: ${all}: nothing that was acknowledged was lost or doubled`);
   else console.error(`${await venue?.lastWords()}\n${suite}: ${all}, and then one step failed`);
   venue?.end();

@@ -39,12 +39,9 @@ export function missingToBuild(): string | undefined {
   return missingPrograms(PROGRAMS);
 }
 
-/**
- * Builds the package of this checkout, unless there is one, and makes newer ones of it.
- * @param built a .deb.
- */
-export async function makePackages(workshop: Workshop, built?: string): Promise<Packages> {
-  const now = built === undefined ? await build(workshop.file('dist')) : path.resolve(built);
+/** Builds the package of this checkout, and makes newer ones of it. */
+export async function makePackages(workshop: Workshop): Promise<Packages> {
+  const now = await build(workshop.file('dist'));
   const next = await newer(workshop, now, VERSIONS.next, () => {});
   const migrating = await newer(workshop, now, VERSIONS.migrating, (tree) => {
     const file = path.join(tree, SCHEMA);

@@ -1,5 +1,4 @@
 import fs from 'node:fs';
-import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import t from 'tap';
@@ -78,41 +77,15 @@ function cutOff(page: Page): Promise<string[]> {
   })()`);
 }
 
-/** WCAG 2.1, levels A and AA, as axe-core names them. */
-const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'];
-const AXE = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-interface Found {
-  readonly violations: readonly string[];
-  /** What axe cannot decide. */
-  readonly open: readonly string[];
-  readonly passes: number;
-}
-
-/** @returns what axe says of a page, each with the first element that it names. */
-async function audit(page: Page): Promise<Found> {
-  await page.evaluate(AXE);
-  return page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(WCAG)} }).then((found) => {
-    const named = (rules) => rules.flatMap(({ id, nodes }) => nodes.map((node) =>
-      id + ': ' + (node.any[0]?.data?.messageKey ?? '') + ' ' + node.html.slice(0, 120)));
-    return { violations: named(found.violations), open: named(found.incomplete), passes: found.passes.length };
-  })`);
-}
-
-/** A phone and screens, light and dark, and paper, which is A4 less its margins. */
+/** A phone and screens, light and dark. */
 const LOOKS = [
-  [360, 'light', 'screen'],
-  [360, 'dark', 'screen'],
-  [1000, 'light', 'screen'],
-  [1440, 'dark', 'screen'],
-  [695, 'light', 'print'],
+  [360, 'light'],
+  [360, 'dark'],
+  [1000, 'light'],
+  [1440, 'dark'],
 ] as const;
-/** What axe does not decide: of one digit, of a cell that is scrolled away or beyond the paper, and of a drawing, whose texts have the colour of all text. */
-const OPEN = /^color-contrast: (?:shortTextContent|imgNode|elmPartiallyObscured|bgOverlap) /;
-const OTHER_COLOURS =
-  "[...document.querySelectorAll('svg text')].filter((text) => getComputedStyle(text).fill !== getComputedStyle(document.body).color).length";
-
 t.test(
-  'a browser shows the report whole in any look, and axe finds no violation of WCAG 2.1 A and AA',
+  'a browser shows the whole report on a phone and on screens, and loads nothing else',
   { skip },
   async (t) => {
     const folder = temporaryFolder(t);
@@ -120,24 +93,9 @@ t.test(
     for (const lines of ['pickleball', 'badminton', 'tennis', 'padel', 'none'] as const) {
       const file = path.join(folder, `${lines}.html`);
       fs.writeFileSync(file, reportOf(lines, 120, SHOTS));
-      for (const [width, scheme, media] of lines === 'pickleball' ? LOOKS : LOOKS.slice(0, 1)) {
-        const look = `${lines} ${width} ${scheme} ${media}`;
+      for (const [width, scheme] of lines === 'pickleball' ? LOOKS : LOOKS.slice(0, 1)) {
         const { page, complaints } = await open(browser, file, width, scheme);
-        await page.emulateMedia({ media });
-        if (media === 'screen') t.strictSame(await cutOff(page), [], look);
-        t.strictSame(complaints, [], look);
-        // Whoever looks has opened the tables; on paper those that are closed are not printed.
-        await page.evaluate(
-          "for (const details of document.querySelectorAll('details')) details.open = true",
-        );
-        const { violations, open: undecided, passes } = await audit(page);
-        t.strictSame(violations, [], `${look}: ${passes} rules passed`);
-        t.strictSame(
-          undecided.filter((what) => !OPEN.test(what)),
-          [],
-          look,
-        );
-        t.equal(await page.evaluate(OTHER_COLOURS), 0, look);
+        t.strictSame([await cutOff(page), complaints], [[], []], `${lines} ${width} ${scheme}`);
         await page.close();
       }
     }

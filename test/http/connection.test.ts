@@ -1,4 +1,7 @@
+import fs from 'node:fs';
+import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import Database from 'better-sqlite3';
 import t from 'tap';
 import { type Cleanup, Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
@@ -160,3 +163,41 @@ t.test(
     t.equal((await RawClient.ask(t, daemon, bytes)).body, ACCEPTED);
   },
 );
+
+t.test('a request that offers an upgrade is answered, and nothing behind it is served', async (t) => {
+  const [first, second] = [event(), event()].map((one) => ({ ...one, session_id: 'upgrade' }));
+  const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c' };
+  const client = await RawClient.connect(t, daemon);
+  client.send(good({ headers, body: JSON.stringify(first) }));
+  client.send(good({ body: JSON.stringify(second) }));
+  const answer = await client.next();
+  t.strictSame([answer.body, answer.headers.get('connection')], [ACCEPTED, 'close']);
+  client.socket.end();
+  await client.over;
+  t.equal(client.unread, '');
+  const stored = await daemon.exported('upgrade');
+  t.strictSame(
+    stored.map((line) => JSON.parse(line).event_id),
+    [first!.event_id],
+  );
+});
+
+t.test('a client that half-closes behind its request gets its answer', async (t) => {
+  const client = await RawClient.connect(t, daemon);
+  client.socket.end(good());
+  t.equal((await client.next()).body, ACCEPTED);
+});
+
+t.test('bytes behind a request are not read until that request is answered', async (t) => {
+  const lock = new Database(path.join(daemon.data, 'courtd.db'));
+  t.teardown(() => lock.close());
+  lock.exec('BEGIN IMMEDIATE');
+  const client = await RawClient.connect(t, daemon);
+  const io = `/proc/${daemon.child.pid}/io`;
+  const bytesRead = () => Number(/^rchar: (\d+)$/m.exec(fs.readFileSync(io, 'utf8'))?.[1]);
+  const before = bytesRead();
+  client.send(Buffer.concat([good(), Buffer.alloc(1024 ** 2, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')]));
+  t.equal((await client.next()).status, 503);
+  const read = bytesRead() - before;
+  t.ok(read <= 256 * 1024, `${read} bytes were read`);
+});

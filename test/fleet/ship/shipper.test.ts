@@ -211,7 +211,7 @@ t.test(
 
 t.test('whatever headquarters says, and however long the URL is, the report can be read back', async (t) => {
   const box = boxWith(t, event());
-  for (const character of ['x', '€', '\u0001', '\ud800', '🎾']) {
+  for (const character of ['\u0001', '🎾\ud800']) {
     const hq = new MemoryLog();
     let tries = 0;
     hq.refuses = () => (tries++ === 0 ? new NatsFault('refused', character.repeat(20_000)) : undefined);

@@ -1,4 +1,0 @@
-import t from 'tap';
-import { again } from './again.ts';
-
-await again(t, 'one-answer.test');
