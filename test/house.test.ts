@@ -103,7 +103,7 @@ t.test('one way leads to a terminal: whatever is printed is escaped on it', (t) 
  * and never raises it; `final` is what the contract wants in the end.
  */
 const CEILINGS = [
-  { part: 'src', ceiling: 24_308, final: 22_000 },
+  { part: 'src', ceiling: 24_264, final: 22_000 },
   { part: 'base protocol', ceiling: 2_991, final: 2_400 },
   { part: 'store', ceiling: 7_823, final: 5_300 },
   { part: 'http host', ceiling: 1_844, final: 1_850 },
@@ -111,8 +111,8 @@ const CEILINGS = [
   { part: 'cli', ceiling: 3_576, final: 3_500 },
   { part: 'session', ceiling: 2_463, final: 2_400 },
   { part: 'fleet', ceiling: 1_495, final: 1_500 },
-  { part: 'vendor', ceiling: 1_398, final: 1_400 },
-  { part: 'test', ceiling: 28_629, final: 26_000 },
+  { part: 'vendor', ceiling: 1_354, final: 1_400 },
+  { part: 'test', ceiling: 28_609, final: 26_000 },
   { part: 'scripts', ceiling: 2_541, final: 3_000 },
   { part: 'words', ceiling: 20_764, final: 25_000 },
 ];

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { CourtEvent } from '../../protocol/courtEvent.ts';
+import { type CourtEvent, eventToJson } from '../../protocol/courtEvent.ts';
 import type { Fault } from '../../protocol/errors.ts';
 import type { InjectedFault } from './faultPlan.ts';
 
@@ -8,16 +8,14 @@ import type { InjectedFault } from './faultPlan.ts';
 export interface SentEvent {
   /** Session, event_id and revision: what identifies a duplicate. */
   readonly key: string;
-  /** The key that it had first, under which it is known if a camera gives it another event_id each time. */
-  readonly first: string;
   /** Session and event_id. */
   readonly id: string;
   readonly revision: number;
+  /** Digest of its JSON value without the event_id: the order of members and the spelling of a number do not count. */
+  readonly content: string;
   readonly source: string;
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   readonly eotMs: number;
-  /** Digest of the event as a JSON value. */
-  readonly content: string;
   /** What the odd fields of its payload hold, such as "kmh as text". */
   readonly odd: readonly string[];
 }
@@ -34,7 +32,7 @@ export interface Exchange {
   events: readonly SentEvent[];
   faults: readonly Fault[];
   fault?: InjectedFault;
-  /** The first keys of the events that a 400 named on purpose. */
+  /** The keys of the events that a 400 named on purpose. */
   named: readonly string[];
   /** Of the answer, with the seconds of Retry-After; absent if there was none. */
   status?: number;
@@ -52,36 +50,17 @@ export function digestOf(data: string | Buffer): string {
   return hash('sha1', data, 'base64url').slice(0, 16);
 }
 
-/** Events of one camera run. Contents are compared as JSON values: the order of members and the spelling of a number do not count. */
-export class SentEvents {
-  /** First keys, by key and by content without event_id. */
-  readonly #first = new Map<string, string>();
-
-  read({ eventId, eotNs, source, payload, extra, odd = [], ...others }: CourtEvent): SentEvent {
-    const { sessionId, revision } = others;
-    const id = JSON.stringify([sessionId, eventId]);
-    const value = [payload, extra ?? '{}'].map((text) => JSON.parse(text, sorted));
-    const core = JSON.stringify([source, others, value]);
-    const key = digestOf(`${id}${revision}`);
-    return {
-      key,
-      first: this.firstKeyOf(key, digestOf(core)),
-      id: digestOf(id),
-      revision,
-      // A copy: the strings of an event keep the whole body in memory.
-      source: Buffer.from(source).toString(),
-      eotMs: Number(eotNs / 1_000_000n),
-      content: digestOf(eventId + core),
-      odd,
-    };
-  }
-
-  /** @param core its content without event_id. */
-  firstKeyOf(key: string, core: string): string {
-    const first = this.#first.get(key) ?? this.#first.get(core) ?? key;
-    this.#first.set(key, first).set(core, first);
-    return first;
-  }
+/** @returns an event as it is recorded. */
+export function sentEvent(event: CourtEvent): SentEvent {
+  const { eventId, sessionId, revision, source, eotNs, odd = [] } = event;
+  const id = digestOf(JSON.stringify([sessionId, eventId]));
+  const value = JSON.parse(eventToJson({ ...event, eventId: '' }), sorted);
+  return {
+    ...{ key: `${id} ${revision}`, id, revision, content: digestOf(JSON.stringify(value)), odd },
+    // A copy: the strings of an event keep the whole body in memory.
+    source: Buffer.from(source).toString(),
+    eotMs: Number(eotNs / 1_000_000n),
+  };
 }
 
 function sorted(_name: string, value: unknown): unknown {

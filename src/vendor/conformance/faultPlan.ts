@@ -1,6 +1,6 @@
 /** Fault injection: which request gets which fault. Pure: the same requests get the same faults. */
 
-/** How often each rejects the same events, in the order of the first round: what rejects an event for good comes last. */
+/** How often each comes to the same events, in the order of a round: what rejects an event for good comes last. */
 const TIMES = {
   /** 503 without Retry-After: a camera has to back off by itself. */
   busy: 3,
@@ -8,17 +8,16 @@ const TIMES = {
   dropped: 1,
   /** 401 with Retry-After: the camera gets the new token later. */
   unauthorized: 3,
-  /** 400 that names no event, if the batch does not get smaller: its parts are accepted. */
-  unnamed: 3,
-  /** 413, likewise. */
-  too_large: 3,
+  /** 400 that names no event. */
+  unnamed: 1,
+  too_large: 1,
   /** 429 with Retry-After. */
   rate_limited: 1,
   /** 503 with Retry-After. */
   busy_told: 1,
   /** Stored, and answered late. */
   slow: 1,
-  /** 400 that names one event. */
+  /** 400 that names one event, whenever it comes. */
   invalid: 1,
 };
 
@@ -31,32 +30,28 @@ export interface Choice {
   readonly named: readonly string[];
 }
 
-/** Requests without a fault between two with one: few at first, so that each kind comes within fifty requests, resends included. */
-const QUIET = { atFirst: 2, later: 12 } as const;
-/** Only a request of several events can get these, and only one of as many again. */
+/** Requests without a fault between two with one: so few that each kind comes within fifty requests, resends included. */
+const QUIET = 2;
+/** Only a request of several events can get these. */
 const OF_BATCHES: readonly InjectedFault[] = ['unnamed', 'too_large'];
 
-/** What happens to events that have got a fault, until they are stored. */
+/** A fault of events, until they are stored, and how many more times it comes. */
 interface Repeat {
   readonly fault: InjectedFault;
-  /** How many more times a request with one of them is rejected, if it has at least so many events. */
   left: number;
-  readonly least: number;
 }
 
-/** Events are named by the key that they had first. */
+/** Events are named by their keys. */
 export class FaultPlan {
-  #deck: InjectedFault[] = [...INJECTED_FAULTS];
-  #quietFor: number = QUIET.atFirst;
+  #round: InjectedFault[] = [];
   #quiet = 0;
-  /** By event: what was rejected or got no answer. Until it is stored it has no other fault. */
+  /** By event. Until it is stored it has no other fault. */
   readonly #repeats = new Map<string, Repeat>();
 
   /** @param events of a valid request. @returns undefined if it is served as usual. */
   next(events: readonly string[]): Choice | undefined {
     const repeats = events.flatMap((event) => this.#repeats.get(event) ?? []);
-    const isAgain = ({ left, least }: Repeat) => left > 0 && events.length >= least;
-    const repeat = repeats.length > 0 ? repeats.find(isAgain) : this.#begin(events);
+    const repeat = repeats.length > 0 ? repeats.find(({ left }) => left > 0) : this.#begin(events);
     if (repeat === undefined) return undefined;
     repeat.left--;
     const { fault } = repeat;
@@ -70,20 +65,15 @@ export class FaultPlan {
   }
 
   #begin(events: readonly string[]): Repeat | undefined {
-    if (events.length === 0 || ++this.#quiet <= this.#quietFor) return undefined;
-    const at = this.#deck.findIndex((fault) => events.length > 1 || !OF_BATCHES.includes(fault));
+    if (events.length === 0 || ++this.#quiet <= QUIET) return undefined;
+    if (this.#round.length === 0) this.#round = [...INJECTED_FAULTS];
+    const at = this.#round.findIndex((fault) => events.length > 1 || !OF_BATCHES.includes(fault));
     if (at < 0) return undefined;
-    const fault = this.#deck.splice(at, 1)[0]!;
+    const fault = this.#round.splice(at, 1)[0]!;
     this.#quiet = 0;
-    if (this.#deck.length === 0) {
-      this.#deck = [...INJECTED_FAULTS];
-      this.#quietFor = QUIET.later;
-    }
-    const least = OF_BATCHES.includes(fault) ? events.length : 1;
-    const repeat = { fault, least, left: TIMES[fault] };
+    const repeat = { fault, left: TIMES[fault] };
     for (const event of events) this.#repeats.set(event, repeat);
-    // This one is rejected whenever it comes.
-    if (fault === 'invalid') this.#repeats.set(events[events.length >> 1]!, { fault, least, left: Infinity });
+    if (fault === 'invalid') this.#repeats.set(events[events.length >> 1]!, { fault, left: Infinity });
     return repeat;
   }
 }

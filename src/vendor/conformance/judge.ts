@@ -14,9 +14,6 @@ interface Finding {
 
 type Find = (traffic: Traffic) => Finding;
 
-/** Two events may say the same. */
-const isRenamed = ({ before, after }: Resend) =>
-  after.exchange.events.every(({ key }) => key !== before.event.key);
 /** A request may have an event and its correction under one key. */
 const isChanged = ({ before, after }: Resend) =>
   before.exchange.events.every(({ content }) => content !== after.event.content);
@@ -29,12 +26,9 @@ const among = (resends: readonly Resend[], found: readonly Resend[]): Finding =>
   isSeen: resends.length > 0,
 });
 
-const renamed: Find = ({ resends }) => among(resends, resends.filter(isRenamed));
+const renamed: Find = ({ resends, renamed }) => ({ shownBy: renamed, isSeen: resends.length > 0 });
 
-const changed: Find = ({ resends }) => {
-  const again = resends.filter((one) => !isRenamed(one));
-  return among(again, again.filter(isChanged));
-};
+const changed: Find = ({ resends }) => among(resends, resends.filter(isChanged));
 
 /** The share of a wait that is enough, so that a slightly fast clock is not too early. */
 const EARLY_SHARE = 0.95;
@@ -88,13 +82,10 @@ const singles: Find = ({ exchanges }) => {
 };
 
 const looped: Find = ({ exchanges }) => {
-  // An event that is named is dropped from a batch, which may then come in another order.
-  const contentsOf = ({ events }: Exchange) => events.map(({ content }) => content).sort();
-  const batchOf = (one: Exchange) => contentsOf(one).join() || one.digest;
-  const lastAt = new Map(exchanges.map((one) => [batchOf(one), one.at]));
+  const lastAt = new Map(exchanges.map(({ digest, at }) => [digest, at]));
   const rejected = exchanges.filter(({ status, digest }) => status === 400 && digest !== '');
   return {
-    shownBy: rejected.filter((one) => lastAt.get(batchOf(one))! >= endOf(one)),
+    shownBy: rejected.filter((one) => lastAt.get(one.digest)! >= endOf(one)),
     isSeen: rejected.some((one) => one.fault === 'invalid' && endOf(one) < exchanges.at(-1)!.at),
   };
 };

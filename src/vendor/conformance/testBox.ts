@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { BODY_BYTES, TOKEN_BYTES } from '../../base/limits.ts';
 import { http } from '../../base/nodeHttp.ts';
 import { INVALID_TOKEN } from '../../http/bearerToken.ts';
@@ -11,11 +12,9 @@ import { acceptedResponse, problemResponse } from '../../http/connection.ts';
 import { bodyTooLarge, checkPreconditions, type PreconditionContext } from '../../http/preconditions.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { Problem, retryLater } from '../../protocol/errors.ts';
-import { digestOf, type Exchange, type Recording, SentEvents } from './exchange.ts';
+import { digestOf, type Exchange, type Recording, sentEvent } from './exchange.ts';
 import { FaultPlan, type InjectedFault } from './faultPlan.ts';
 
-/** Events and requests that are recorded: some twenty minutes of a busy court. Later requests are served without faults. */
-const RECORDED_MAX = 200_000;
 const SLOW_MS = 3_000;
 const CAMERA = { client: 'camera', isLocal: false } as const;
 
@@ -27,13 +26,11 @@ export class TestBox {
     bodyLimitBytes: BODY_BYTES,
   };
   readonly #exchanges: Exchange[] = [];
-  readonly #events = new SentEvents();
   readonly #plan = new FaultPlan();
   /** Keys of the events that a box would have stored. */
   readonly #stored = new Set<string>();
   readonly #server = http.createServer((req, res) => void this.#serve(req, res));
   readonly #onRejected: (problem: Problem) => void;
-  #recorded = 0;
 
   /** @param onRejected is called with each request that is rejected, and not on purpose. */
   constructor(onRejected: (problem: Problem) => void) {
@@ -53,12 +50,7 @@ export class TestBox {
 
   /** What has been recorded until now. */
   get recording(): Recording {
-    const exchanges = this.#exchanges;
-    return { exchanges, endedAt: this.#isFull ? exchanges.at(-1)!.at : performance.now() };
-  }
-
-  get #isFull(): boolean {
-    return this.#recorded > RECORDED_MAX;
+    return { exchanges: this.#exchanges, endedAt: performance.now() };
   }
 
   async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -69,42 +61,38 @@ export class TestBox {
     try {
       // Only what has the right token is recorded.
       const encoding = checkPreconditions(req, CAMERA, this.#conditions, () => {
-        if (!this.#isFull) this.#exchanges.push(exchange);
+        this.#exchanges.push(exchange);
       });
       const sent = await buffer(req);
       if (sent.length > BODY_BYTES) throw bodyTooLarge(BODY_BYTES);
       const body = encoding === 'gzip' ? await gunzip(sent, BODY_BYTES) : sent;
       Object.assign(exchange, { bodyMs: Date.now(), digest: digestOf(body) });
-      exchange.events = decodeBatch(body).map((event) => this.#events.read(event));
-      this.#recorded += 1 + exchange.events.length;
-      const names = exchange.events.map(({ first }) => first);
-      if (!this.#isFull) Object.assign(exchange, this.#plan.next(names));
+      exchange.events = decodeBatch(body).map(sentEvent);
+      const keys = exchange.events.map(({ key }) => key);
+      Object.assign(exchange, this.#plan.next(keys));
       const rejection = exchange.fault && REJECTIONS[exchange.fault]?.(exchange, body);
-      if (rejection !== undefined) reject(res, exchange, rejection);
-      else this.#accept(res, exchange, names);
+      if (rejection !== undefined) throw rejection;
+      const before = this.#stored.size;
+      for (const key of keys) this.#stored.add(key);
+      const accepted = this.#stored.size - before;
+      if (exchange.fault === 'dropped') {
+        exchange.answeredAt = performance.now();
+        return void res.destroy();
+      }
+      this.#plan.stored(keys);
+      if (exchange.fault === 'slow') await sleep(SLOW_MS, undefined, { ref: false });
+      const counts = { accepted, duplicates: keys.length - accepted, conflicts: 0 };
+      answer(res, exchange, acceptedResponse(counts));
     } catch (error) {
       // Anything else is a connection that ended in the middle of its request.
       if (!(error instanceof Problem)) return void req.destroy();
-      const { details, invalid } = error.members;
-      exchange.faults = details ?? invalid?.flatMap(({ issues }) => issues) ?? [];
-      this.#onRejected(error);
-      reject(res, exchange, error);
+      if (exchange.fault === undefined) {
+        const { details, invalid } = error.members;
+        exchange.faults = details ?? invalid?.flatMap(({ issues }) => issues) ?? [];
+        this.#onRejected(error);
+      }
+      answer(res, exchange, problemResponse(error, 'conformance'));
     }
-  }
-
-  #accept(res: ServerResponse, exchange: Exchange, names: readonly string[]): void {
-    const before = this.#stored.size;
-    for (const { key } of exchange.events) this.#stored.add(key);
-    const accepted = this.#stored.size - before;
-    if (exchange.fault === 'dropped') {
-      exchange.answeredAt = performance.now();
-      return void res.destroy();
-    }
-    this.#plan.stored(names);
-    const counts = { accepted, duplicates: names.length - accepted, conflicts: 0 };
-    const send = () => answer(res, exchange, acceptedResponse(counts));
-    if (exchange.fault === 'slow') setTimeout(send, SLOW_MS).unref();
-    else send();
   }
 }
 
@@ -126,8 +114,8 @@ const REJECTIONS: Partial<Record<InjectedFault, (exchange: Exchange, body: Buffe
     const sent = JSON.parse(body.toString());
     const issues = [{ path: 'payload', message: onPurpose('is rejected') }];
     // As the daemon names the invalid events of a batch, or the faults of a single event.
-    const invalid = events.flatMap(({ first }, index) =>
-      named.includes(first) ? [{ index, event_id: sent[index]?.event_id, issues }] : [],
+    const invalid = events.flatMap(({ key }, index) =>
+      named.includes(key) ? [{ index, event_id: sent[index]?.event_id, issues }] : [],
     );
     const members = Array.isArray(sent) ? { invalid, invalid_total: invalid.length } : { details: issues };
     return new Problem('invalid_event', onPurpose('An event is invalid'), members);
@@ -135,10 +123,6 @@ const REJECTIONS: Partial<Record<InjectedFault, (exchange: Exchange, body: Buffe
 };
 
 const UNAUTHORIZED = { 'WWW-Authenticate': INVALID_TOKEN, 'Retry-After': '3', Connection: 'close' };
-
-function reject(res: ServerResponse, exchange: Exchange, problem: Problem): void {
-  answer(res, exchange, problemResponse(problem, 'conformance'));
-}
 
 function answer(res: ServerResponse, exchange: Exchange, response: ReturnType<typeof problemResponse>): void {
   const { status, headers, body } = response;

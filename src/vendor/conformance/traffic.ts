@@ -8,7 +8,7 @@ export interface Sending {
   readonly outcome: 'stored' | 'named' | 'open';
 }
 
-/** The sendings of one revision of an event, at least one, in order of arrival: also those under another event_id. */
+/** The sendings of one revision of an event, at least one, in order of arrival. */
 type History = readonly Sending[];
 
 /** A sending whose answer did not settle it, and the next one of the same event that was sent after the answer. */
@@ -27,6 +27,8 @@ const WAIT_TOLERANCE = { factor: 1.5, ms: 2_000 } as const;
 export interface Traffic {
   readonly exchanges: readonly Exchange[];
   readonly resends: readonly Resend[];
+  /** The requests that sent what had not been stored, under another event_id. */
+  readonly renamed: readonly Exchange[];
   /** The last requests with events that their camera gave up before they were stored, or rejected for good. */
   readonly lost: readonly Exchange[];
 }
@@ -39,9 +41,13 @@ export function trafficOf({ exchanges, endedAt }: Recording): Traffic {
     sendings.some(
       ({ event, outcome }) => outcome === 'stored' && event.id === id && event.revision > revision,
     );
-  const isLost = (history: History) => {
-    const { event, exchange } = history.at(-1)!;
-    if (history.some(({ outcome }) => outcome !== 'open') || isCorrected(event)) return false;
+  const sameContent = Map.groupBy(sendings, ({ event }) => event.content);
+  const againAs = ({ event, exchange }: Sending) =>
+    sameContent
+      .get(event.content)
+      ?.find((one) => one.event.id !== event.id && one.exchange.at >= endOf(exchange));
+  const isLost = ({ event, exchange }: Sending) => {
+    if (isCorrected(event)) return false;
     const end = endOf(exchange);
     const dueAt = end + (exchange.toldS ?? 0) * 1000 * WAIT_TOLERANCE.factor + WAIT_TOLERANCE.ms;
     if (exchange.status === 401 && endedAt >= dueAt) return true;
@@ -51,9 +57,15 @@ export function trafficOf({ exchanges, endedAt }: Recording): Traffic {
     );
     return later.length >= LATER_REQUESTS;
   };
-  const histories = [...Map.groupBy(sendings, ({ event }) => event.first).values()];
-  const lost = histories.filter(isLost).map((history) => history.at(-1)!.exchange);
-  return { exchanges, resends: histories.flatMap(resendsIn), lost };
+  const histories = [...Map.groupBy(sendings, ({ event }) => event.key).values()];
+  const open = histories.filter((history) => history.every(({ outcome }) => outcome === 'open'));
+  const last = open.map((history) => history.at(-1)!);
+  return {
+    exchanges,
+    resends: histories.flatMap(resendsIn),
+    renamed: last.flatMap((one) => againAs(one)?.exchange ?? []),
+    lost: last.flatMap((one) => (againAs(one) === undefined && isLost(one) ? one.exchange : [])),
+  };
 }
 
 function resendsIn(history: History): Resend[] {
@@ -70,7 +82,7 @@ export function endOf({ answeredAt, at }: Exchange): number {
   return answeredAt ?? at;
 }
 
-function outcomeOf({ status, named }: Exchange, { first }: SentEvent): Sending['outcome'] {
+function outcomeOf({ status, named }: Exchange, { key }: SentEvent): Sending['outcome'] {
   if (status === 202) return 'stored';
-  return status === 400 && named.includes(first) ? 'named' : 'open';
+  return status === 400 && named.includes(key) ? 'named' : 'open';
 }

@@ -48,7 +48,7 @@ const CARELESS: readonly (readonly [what: string, CheckName, lines: string])[] =
   ['a clock that is behind', 'true_eot', many(6, (i) => `${i} s${i} | source:slow ahead:-3`)],
   ['a clock that is ahead', 'true_eot', many(6, (i) => `${i} s${i} | source:fast ahead:30`)],
   ['no offset', 'true_eot', '0 | fault:eot'],
-  ['a batch again with the named', 'gives_up_on_400', '0 a b | named:b; 1 b a | named:b; 2 a'],
+  ['a batch again with the named', 'gives_up_on_400', '0 a b | named:b; 1 a b | named:b; 2 a'],
   ['a batch again, unnamed', 'gives_up_on_400', '0 a b | unnamed; 1 a b | unnamed; 2 a; 3 b'],
   ['a broken body again', 'gives_up_on_400', '0 | fault:body; 1 | fault:body'],
   ['dropped after a 401', 'survives_401', '0 a b | told:401:3'],

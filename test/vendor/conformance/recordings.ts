@@ -1,9 +1,4 @@
-import {
-  type Exchange,
-  type Recording,
-  type SentEvent,
-  SentEvents,
-} from '../../../src/vendor/conformance/exchange.ts';
+import type { Exchange, Recording, SentEvent } from '../../../src/vendor/conformance/exchange.ts';
 
 /**
  * Recordings as a test writes them down: requests separated by `;`, each with its second, its events, and behind `|` its answer.
@@ -25,9 +20,6 @@ type Marks = Readonly<Record<string, string>>;
 export function recording(text: string, ...more: readonly string[]): Recording {
   const lines = [text, ...more].flatMap((one) => one.split(';')).filter((line) => line.trim() !== '');
   const exchanges = lines.map(exchangeOf).sort((a, b) => a.at - b.at);
-  const known = new SentEvents();
-  for (const exchange of exchanges)
-    exchange.events = exchange.events.map((one) => ({ ...one, first: known.firstKeyOf(one.key, one.first) }));
   return { exchanges, endedAt: exchanges.at(-1)?.at ?? 0 };
 }
 
@@ -66,9 +58,7 @@ function sentEvent(name: string, { content, source = 'cam', ahead, odd }: Marks,
     revision: Number(revision),
     source,
     eotMs: atMs - 200 + Number(ahead ?? 0) * 1000,
-    content: `${own}+${revision} ${says} ${content}`,
-    // What it says, until the first key is known.
-    first: `${says}+${revision} ${content}`,
+    content: `${says}+${revision} ${content}`,
     odd: odd === undefined ? [] : [odd],
   };
 }
