@@ -97,7 +97,7 @@ t.test("the commands of the operator's guide print the output that it shows", as
     daemon = await Daemon.run(t, data, stdout.trim());
     await fill(daemon);
   }
-  const mended = fs.readFileSync(path.join(folder, 'mended.ndjson'), 'utf8').split('\n').filter(Boolean);
-  const confidences = mended.map((line) => JSON.parse(line).event.confidence);
+  const lines = fs.readFileSync(path.join(folder, 'corrected.ndjson'), 'utf8').split('\n').filter(Boolean);
+  const confidences = lines.map((line) => JSON.parse(line).event.confidence);
   t.strictSame(confidences, [...Array(24).fill(0.97), 0.9], 'what was valid is as it was');
 });
