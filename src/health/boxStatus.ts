@@ -1,6 +1,6 @@
 import type { Validity } from '../host/tlsCertificate.ts';
-import type { SourceFacts, SourceReport } from '../telemetry/source.ts';
-import type { RateReport } from '../telemetry/telemetry.ts';
+import type { SourceReport } from '../telemetry/source.ts';
+import type { TelemetryReport } from '../telemetry/telemetry.ts';
 import type { StatusProblem } from './finding.ts';
 
 /** `courtd status --json`, the only model of a box: the daemon makes it, and writes it to `status.json`. Null is not known. */
@@ -35,8 +35,8 @@ export interface Status {
   } | null;
   readonly ship: ShipStatus | null;
   readonly tokens: { readonly active: number | null; readonly retiring: number | null };
-  readonly rates: { readonly [Rate in keyof RateReport]: number | null };
-  readonly sources: readonly Omit<SourceReport, keyof SourceFacts>[];
+  readonly rates: { readonly [Rate in keyof TelemetryReport['rates']]: number | null };
+  readonly sources: readonly Omit<SourceReport, 'quiet_s' | 'missing_s' | 'odd_fields' | 'odd_times'>[];
 }
 
 export type CopyStatus = NonNullable<Status['copy']>;

@@ -5,7 +5,6 @@ import { DAY_MS } from '../base/units.ts';
 import type { Validity } from '../host/tlsCertificate.ts';
 import { failureKind } from '../store/db/sqliteErrors.ts';
 import { withDatabase } from '../store/db/withDatabase.ts';
-import type { RateReport } from '../telemetry/telemetry.ts';
 import type { CopyStatus, DaemonStatus, ShipStatus, ShipView, Status } from './boxStatus.ts';
 import type { StatusProblem } from './finding.ts';
 import { isSoon, problem } from './problems.ts';
@@ -18,7 +17,6 @@ export interface BoxFacts extends SourceFindings {
   readonly daemon: Pick<DaemonStatus, 'version' | 'listening' | 'tls' | 'certificate'> & {
     readonly started_at: string;
   };
-  readonly rates: RateReport;
   /** Events are rejected until there is room. */
   readonly isFull: boolean;
   /** Part of the database was found damaged since the start. */

@@ -2,7 +2,6 @@ import { WAL_MAX_BYTES } from '../base/limits.ts';
 import { bytesFor, counted, isoTime, span } from '../base/units.ts';
 import { shellWord } from '../base/visibleText.ts';
 import type { ProblemCode as ErrorCode } from '../protocol/errors.ts';
-import type { QuietVenue } from '../telemetry/sourceTable.ts';
 import type { StatusProblem } from './finding.ts';
 import { THRESHOLDS } from './thresholds.ts';
 
@@ -93,8 +92,8 @@ export const BOX_PROBLEMS = {
     `${nameOf(camera)}: no events for ${span(quietS)}, while other sources sent on more than 7 days.`,
     `${lookAt(camera.client)} If it was removed, do nothing: courtd forgets it after 30 such days.`,
   ]),
-  quiet: warn(({ for_s, sources }: QuietVenue) => [
-    `All ${sources} sources stopped within the same minute, and nothing has come for ${span(for_s)}.`,
+  quiet: warn((forS: number, sources: number) => [
+    `All ${sources} sources stopped within the same minute, and nothing has come for ${span(forS)}.`,
     'Check the power of the network switch, and its cable to this box. If all courts stopped playing, do nothing.',
   ]),
   conflicts: warn((camera: Camera, events: number) => [

@@ -8,7 +8,7 @@ import { problem, REJECTED, type Rejected } from './problems.ts';
 import { THRESHOLDS } from './thresholds.ts';
 
 /** What the sources are judged by. */
-export interface SourceFindings extends Omit<TelemetryReport, 'rates'> {
+export interface SourceFindings extends TelemetryReport {
   /** Tokens that end, and are still used. */
   readonly old_tokens: readonly OldToken[];
   /** Rejected events that are kept, by sender. */
@@ -25,7 +25,7 @@ export function sourceProblems(findings: SourceFindings): StatusProblem[] {
   const { sources, quiet_venue, old_tokens, is_quiet_hours } = findings;
   const overdue = sources.filter(({ state }) => state === 'overdue');
   const silent = [
-    ...(quiet_venue === null ? [] : [problem('quiet', quiet_venue)]),
+    ...(quiet_venue === null ? [] : [problem('quiet', quiet_venue.for_s, quiet_venue.sources)]),
     ...silentProblems(sources.filter(({ state }) => state === 'silent')),
     ...overdue.map((source) => problem('source_overdue', source, source.quiet_s ?? 0)),
   ];

@@ -9,26 +9,16 @@ import { freeBytesIn } from '../store/keep/pruneEvents.ts';
 import { summarizeStore } from '../store/read/storeSummary.ts';
 import { listTokens, tokenState } from '../store/tokens/tokens.ts';
 import { unfinishedErasureMs } from '../store/write/ledger.ts';
-import type { Status } from './boxStatus.ts';
 
 /** What the data directory and its database show. */
-export interface StoreFacts extends Pick<Status, 'store' | 'tokens'> {
-  readonly directory: string;
-  /** A part of the database could not be read. */
-  readonly isDamaged: boolean;
-  /** When the latest unfinished erasure was started, in milliseconds since 1970-01-01T00:00:00Z. */
-  readonly erasureMs: number | undefined;
-  readonly failedBackup: ReturnType<typeof failedBackup>;
-  /** Since the oldest event was received; undefined if it is not known. */
-  readonly oldestDays: number | undefined;
-}
+export type StoreFacts = ReturnType<typeof readStoreFacts>;
 
 /**
  * Reads a few dozen pages.
  * @param db undefined if it cannot be opened: then only the sizes are known.
  * @throws SQLite's errors, but not those about damage.
  */
-export function readStoreFacts(data: DataDirectory, db: Database | undefined): StoreFacts {
+export function readStoreFacts(data: DataDirectory, db: Database | undefined) {
   const nowMs = Date.now();
   let isDamaged = db === undefined;
   const read = <Result>(part: (db: Database) => Result): Result | undefined => {
@@ -48,7 +38,6 @@ export function readStoreFacts(data: DataDirectory, db: Database | undefined): S
   const { growthBytesPerDay = 0 } = summary ?? {};
   const days = growthBytesPerDay > 0 ? Math.floor(free / growthBytesPerDay) : null;
   const oldestMs = summary?.oldestMs;
-  const erasureMs = read(unfinishedErasureMs) ?? undefined;
   return {
     directory: data.path,
     store: {
@@ -61,10 +50,13 @@ export function readStoreFacts(data: DataDirectory, db: Database | undefined): S
       last_backup_at: isoTime(lastBackupMs(data) ?? null),
     },
     tokens: { active: count('active'), retiring: count('retiring') },
-    isDamaged,
-    erasureMs,
+    // When the latest unfinished erasure was started, in milliseconds since 1970-01-01T00:00:00Z.
+    erasureMs: read(unfinishedErasureMs) ?? undefined,
     failedBackup: failedBackup(data),
+    // Since the oldest event was received; undefined if it is not known.
     oldestDays: oldestMs && (nowMs - oldestMs) / DAY_MS,
+    // A part of the database could not be read: this one is read last.
+    isDamaged,
   };
 }
 

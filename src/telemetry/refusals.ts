@@ -25,20 +25,10 @@ export interface KeptRequest extends Refused {
 }
 
 /** Rejected requests of one code and client, and of one camera if that could be read, in the last day. */
-export interface RefusalReport {
-  readonly code: ProblemCode;
-  readonly client: string;
-  readonly source: string | null;
-  readonly court_id: string | null;
-  readonly requests: number;
-  /** Since the last one. */
-  readonly ago_s: number;
-  /** Whether a request of this client has been accepted since. */
-  readonly is_over: boolean;
-}
+export type RefusalReport = ReturnType<Refusals['report']>[number];
 
 interface Kind {
-  readonly of: Pick<RefusalReport, 'code' | 'client' | 'source' | 'court_id'>;
+  readonly of: Pick<RefusedRequest, 'client' | 'source'> & { code: ProblemCode; court_id: string | null };
   readonly day: SlidingCounts;
   lastAt: number;
 }
@@ -95,13 +85,15 @@ export class Refusals {
   }
 
   /** @param acceptedAt when a client last got a 202. @returns the kinds of the last day, those with the most requests first. */
-  report(now: number, acceptedAt: (client: string) => number): RefusalReport[] {
+  report(now: number, acceptedAt: (client: string) => number) {
     return [...this.#kinds.values()]
       .flatMap((kinds) => [...kinds.values()])
       .map(({ of, day, lastAt }) => ({
         ...of,
         requests: day.sum(now),
+        // Since the last one.
         ago_s: Math.round((now - lastAt) / 1_000),
+        // Whether a request of this client has been accepted since.
         is_over: acceptedAt(of.client) > lastAt,
       }))
       .filter(({ requests }) => requests > 0)

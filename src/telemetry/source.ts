@@ -31,33 +31,8 @@ interface Pause {
   longerSince: number;
 }
 
-/** A source as in `courtd status --json`; the members of SourceFacts are only for the problems. */
-export interface SourceReport extends SourceFacts {
-  readonly source: string;
-  readonly court_id: string;
-  readonly client: string | null;
-  readonly state: SourceState;
-  readonly last_received_at: string | null;
-  readonly events_last_minute: number | null;
-  readonly events_last_day: number | null;
-  readonly clock_offset_s: number | null;
-  readonly lateness_p95_s: number | null;
-  readonly duplicates: number | null;
-  /** Events that came again with other content, until an hour has passed without one. */
-  readonly conflicts: number | null;
-  readonly refused_last_day: number | null;
-}
-
-export interface SourceFacts {
-  /** Seconds since its last event; null if that is not known. */
-  readonly quiet_s: number | null;
-  /** Seconds since its client's last request, if the client is expected and missing; else null. */
-  readonly missing_s: number | null;
-  /** Payload fields that held another kind of value within the last hour, such as "kmh as text". */
-  readonly odd_fields: readonly string[];
-  /** Events within the last hour whose eot is more than a day from their receipt, while that of others is not. */
-  readonly odd_times: number;
-}
+/** A source as in `courtd status --json`, and at the end what its problems are found by. */
+export type SourceReport = ReturnType<Source['report']>;
 
 /** A camera of a court, or another detector there. All times are of a clock that never jumps, as the table has it. */
 export class Source implements Rhythm {
@@ -222,7 +197,7 @@ export class Source implements Rhythm {
   }
 
   /** @param setMs as in `restore`. @param refused its rejected requests in the last day. */
-  report(now: number, setMs: number, days: number, refused: number): SourceReport {
+  report(now: number, setMs: number, days: number, refused: number) {
     const known = (count: number) => (this.moments > 0 ? count : null);
     const conflicts = this.#faulty(CONFLICT, now);
     return {
@@ -237,13 +212,18 @@ export class Source implements Rhythm {
       clock_offset_s: seconds(this.lateness.clockOffsetMs(now)),
       lateness_p95_s: seconds(this.lateness.p95Ms),
       duplicates: known(this.#duplicates.sum(now)),
+      // Until an hour has passed without one.
       conflicts: conflicts > 0 ? conflicts : known(0),
       refused_last_day: refused,
+      // Seconds since its last event.
       quiet_s: this.hasEvents ? Math.round((now - this.lastAt) / 1_000) : null,
+      // Seconds since its client's last request, if the client is expected and missing.
       missing_s: this.client?.isMissing(now) ? Math.round((now - this.client.heardAt) / 1_000) : null,
+      // Payload fields that held another kind of value within the last hour, such as "kmh as text".
       odd_fields: [...this.#faults.keys()].filter(
         (name) => name.includes(' ') && this.#faulty(name, now) > 0,
       ),
+      // Events within the last hour whose eot is more than a day from their receipt, while that of others is not.
       odd_times: this.#hasRightTimes(now) ? this.#faulty(ODD_TIME, now) : 0,
     };
   }

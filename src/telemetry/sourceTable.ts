@@ -18,13 +18,6 @@ const CLIENT_MS = 30 * DAY_MS;
 /** How long a venue may be quiet after several courts stopped at once: within so long of each other, after an hour of play. */
 const QUIET = { ms: 300_000, togetherMs: 10_000, playMs: 3_600_000 } as const;
 
-/** A venue that has stopped as a whole. */
-export interface QuietVenue {
-  readonly for_s: number;
-  /** How many sources were sending. */
-  readonly sources: number;
-}
-
 /**
  * What the daemon has seen of each source, and in part what the daemons before it have. `now` is in milliseconds of a clock that
  * never jumps, and `nowMs` is the same moment by the clock of the box.
@@ -112,17 +105,17 @@ export class SourceTable {
   }
 
   /**
-   * @returns undefined unless nothing comes from anybody since all courts that were played on have stopped at once, as a dead switch
+   * @returns for how long it is quiet, and how many sources were sending; null unless nothing comes from anybody since all courts that were played on have stopped at once, as a dead switch
    * makes them. An evening ends otherwise: one court after the other. With only one court nobody can know.
    */
-  quiet(now: number): QuietVenue | undefined {
-    for (const { heardAt } of this.#clients.values()) if (now - heardAt <= QUIET.ms) return undefined;
+  quiet(now: number) {
+    for (const { heardAt } of this.#clients.values()) if (now - heardAt <= QUIET.ms) return null;
     const sent = this.#all().filter(({ moments }) => moments > 0);
     const end = Math.max(...sent.map(({ lastAt }) => lastAt));
     const playing = sent.filter(({ lastAt }) => end - lastAt <= QUIET.playMs);
     const courts = [...Map.groupBy(playing, ({ courtId }) => courtId).values()];
     const ends = courts.map((sources) => Math.max(...sources.map(({ lastAt }) => lastAt)));
-    if (ends.length < 2 || ends.some((at) => end - at > QUIET.togetherMs)) return undefined;
+    if (ends.length < 2 || ends.some((at) => end - at > QUIET.togetherMs)) return null;
     return { for_s: Math.round((now - end) / 1_000), sources: playing.length };
   }
 

@@ -2,30 +2,14 @@ import type { CourtEvent } from '../protocol/courtEvent.ts';
 import type { RefusedRequest } from '../store/refused/refusedFile.ts';
 import type { StoredSources } from '../store/storedSources.ts';
 import type { Counts } from '../store/write/appender.ts';
-import { type RefusalReport, Refusals, type Refused } from './refusals.ts';
+import { Refusals, type Refused } from './refusals.ts';
 import { SlidingCounts, WINDOWS } from './slidingCounts.ts';
-import type { SourceReport } from './source.ts';
-import { type QuietVenue, SourceTable } from './sourceTable.ts';
+import { SourceTable } from './sourceTable.ts';
 
 /** Milliseconds by which the wall clock may drift from the monotonic one between two requests; above it, it has been set. */
 const CLOCK_SET_MS = 1_000;
 
-/** As in `courtd status --json`. */
-export interface RateReport {
-  readonly events_last_minute: number;
-  readonly events_last_hour: number;
-  readonly events_last_day: number;
-  readonly requests_last_minute: number;
-  readonly refused_last_minute: number;
-}
-
-export interface TelemetryReport {
-  readonly rates: RateReport;
-  readonly sources: readonly SourceReport[];
-  readonly refusals: readonly RefusalReport[];
-  /** Null unless the venue has stopped as a whole. */
-  readonly quiet_venue: QuietVenue | null;
-}
+export type TelemetryReport = ReturnType<Telemetry['report']>;
 
 /** The two clocks at one moment, in milliseconds. */
 interface Moment {
@@ -96,7 +80,7 @@ export class Telemetry {
     return now.wall;
   }
 
-  report(): TelemetryReport {
+  report() {
     const { at, wall } = this.#read();
     const refusals = this.refusals.report(at, (client) => this.#sources.acceptedAt(client));
     const refused = this.refusals.lastMinute(at);
@@ -110,7 +94,7 @@ export class Telemetry {
       },
       sources: this.#sources.report(at, wall, refusals),
       refusals,
-      quiet_venue: this.#sources.quiet(at) ?? null,
+      quiet_venue: this.#sources.quiet(at),
     };
   }
 

@@ -286,14 +286,14 @@ t.test('a venue is quiet if all courts stop at once, and not if they end one aft
   };
   const end = HOUR / 2;
   const dead = stopping(end, end - 3 * S, end - S);
-  t.equal(dead.quiet(end + 5 * MIN), undefined);
+  t.equal(dead.quiet(end + 5 * MIN), null);
   t.strictSame(dead.quiet(end + 5 * MIN + 1), { for_s: 300, sources: 3 });
-  t.equal(stopping(end, end - 11 * S, end - 20 * MIN).quiet(end + HOUR), undefined);
-  t.equal(stopping(end, end - 20 * MIN).quiet(end + HOUR), undefined);
-  t.equal(stopping(end).quiet(end + HOUR), undefined, 'with one court nobody can tell');
+  t.equal(stopping(end, end - 11 * S, end - 20 * MIN).quiet(end + HOUR), null);
+  t.equal(stopping(end, end - 20 * MIN).quiet(end + HOUR), null);
+  t.equal(stopping(end).quiet(end + HOUR), null, 'with one court nobody can tell');
   dead.stored('c1', [], WALL, end + 6 * MIN);
-  t.equal(dead.quiet(end + 6 * MIN), undefined, 'somebody is there');
-  t.equal(new SourceTable().quiet(HOUR), undefined);
+  t.equal(dead.quiet(end + 6 * MIN), null, 'somebody is there');
+  t.equal(new SourceTable().quiet(HOUR), null);
   t.end();
 });
 
