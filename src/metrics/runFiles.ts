@@ -6,48 +6,38 @@ import { OperatorError } from '../base/operatorError.ts';
 import { every } from '../base/pause.ts';
 
 const EVERY_MS = 15_000;
-const NAMES = ['status.json', 'metrics.prom'] as const;
-
-/** The text of each file. */
-type Texts = Readonly<Record<(typeof NAMES)[number], string>>;
 
 /**
- * Writes files for other users to the runtime directory every EVERY_MS, each aside and renamed, and removes them when the daemon
- * ends: then nobody takes them for current. A failure is logged once until it is over; events are accepted all the same.
+ * Writes files for other users to the runtime directory, at once and every EVERY_MS, each aside and renamed. A failure is logged once
+ * until it is over; events are accepted all the same.
+ * @param make returns the text of each file by its name.
+ * @returns what ends that, and removes the files: then nobody takes them for current.
  */
-export class RunFiles {
-  readonly #files: readonly (readonly [name: (typeof NAMES)[number], file: string])[];
-  readonly #make: () => Texts;
-  readonly #log: Logger;
-  readonly #stopTimer = every(EVERY_MS, () => this.write());
-  #isFailing = false;
-
-  constructor(directory: string, make: () => Texts, log: Logger) {
-    this.#files = NAMES.map((name) => [name, path.join(directory, name)]);
-    this.#make = make;
-    this.#log = log;
-  }
-
-  /** Never throws. */
-  write(): void {
+export function writeRunFiles(
+  directory: string,
+  make: () => Readonly<Record<string, string>>,
+  log: Logger,
+): () => void {
+  const files = new Set<string>();
+  let isFailing = false;
+  const write = () => {
     try {
-      const texts = this.#make();
-      for (const [name, file] of this.#files) writeAtomically(file, texts[name], true);
-      if (this.#isFailing) this.#log.info('the files of the runtime directory are written again');
-      this.#isFailing = false;
+      for (const [name, text] of Object.entries(make())) {
+        const file = path.join(directory, name);
+        files.add(file);
+        writeAtomically(file, text, true);
+      }
+      isFailing = false;
     } catch (error) {
-      if (this.#isFailing) return;
-      this.#isFailing = true;
       const reason = error instanceof OperatorError ? error.message : error;
-      this.#log.warn(
-        { reason },
-        'the files of the runtime directory cannot be written: events are accepted all the same',
-      );
+      if (!isFailing) log.warn({ reason }, 'the files of the runtime directory cannot be written');
+      isFailing = true;
     }
-  }
-
-  stop(): void {
-    this.#stopTimer();
-    for (const [, file] of this.#files) fs.rmSync(file, { force: true });
-  }
+  };
+  write();
+  const stop = every(EVERY_MS, write);
+  return () => {
+    stop();
+    for (const file of files) fs.rmSync(file, { force: true });
+  };
 }

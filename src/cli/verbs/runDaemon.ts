@@ -6,9 +6,8 @@ import { every } from '../../base/pause.ts';
 import { courtdVersion } from '../../base/version.ts';
 import { ControlServer } from '../../control/controlServer.ts';
 import type { Status } from '../../health/boxStatus.ts';
-import { logProblem } from '../../health/finding.ts';
 import { certificateProblems } from '../../health/makeStatus.ts';
-import { problem } from '../../health/problems.ts';
+import { logProblem, problem } from '../../health/problems.ts';
 import { dieOfBug, StoreWatch } from '../../health/storeWatch.ts';
 import { listenFailure } from '../../host/listenFailure.ts';
 import { makeLog } from '../../host/log.ts';
@@ -18,7 +17,7 @@ import { TlsCertificate } from '../../host/tlsCertificate.ts';
 import { AccessLog } from '../../http/accessLog.ts';
 import { CourtServer } from '../../http/server.ts';
 import { metricsText } from '../../metrics/prometheusText.ts';
-import { RunFiles } from '../../metrics/runFiles.ts';
+import { writeRunFiles } from '../../metrics/runFiles.ts';
 import { storedLookup } from '../../store/read/storedKeys.ts';
 import { RefusedRequests } from '../../store/refused/refusedRequests.ts';
 import { withoutToken } from '../../store/refused/withoutToken.ts';
@@ -91,7 +90,7 @@ async function start(frame: Frame): Promise<number> {
       const { status: report } = status();
       return { 'status.json': `${JSON.stringify(report)}\n`, 'metrics.prom': metrics(report) };
     };
-    parts.adopt(new RunFiles(options.runDir, texts, log.logger), stop).write();
+    parts.defer(writeRunFiles(options.runDir, texts, log.logger));
   }
   logListening(daemon, address, socket);
   if (!parts.disposed) parts.adopt(nightlyRetention(daemon), stop);
