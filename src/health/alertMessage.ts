@@ -10,8 +10,7 @@ import { isQuiet, quietHoursOf } from '../base/quietHours.ts';
 import { isoTime } from '../base/units.ts';
 import { visible } from '../base/visibleText.ts';
 import type { Status } from './boxStatus.ts';
-import type { StatusProblem } from './finding.ts';
-import { problem } from './problems.ts';
+import { problem, type StatusProblem } from './problems.ts';
 
 /** `courtd alert`: compares `status.json` with the last message that was accepted, and sends the difference. */
 

@@ -1,7 +1,7 @@
 import type { Validity } from '../host/tlsCertificate.ts';
 import type { SourceReport } from '../telemetry/source.ts';
 import type { TelemetryReport } from '../telemetry/telemetry.ts';
-import type { StatusProblem } from './finding.ts';
+import type { StatusProblem } from './problems.ts';
 
 /** `courtd status --json`, the only model of a box: the daemon makes it, and writes it to `status.json`. Null is not known. */
 export interface Status {

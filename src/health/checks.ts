@@ -3,12 +3,34 @@ import fs from 'node:fs/promises';
 import net from 'node:net';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { OperatorError } from '../base/operatorError.ts';
+import { counted } from '../base/units.ts';
+import { yieldToIngest } from '../base/yieldToIngest.ts';
 import { type DaemonListening, isLoopback, listening, nearestOf, placeOf } from '../host/cameraAddresses.ts';
 import { type Service, serviceOf } from '../host/serviceSettings.ts';
 import { askTool } from '../host/systemTool.ts';
-import { type CheckResult, type Finding, fail, ok, warn } from './finding.ts';
+import { withDatabase } from '../store/db/withDatabase.ts';
+import { type Consistency, checkConsistency } from '../store/keep/consistency.ts';
+import { problem } from './problems.ts';
 
 /** `courtd check`: what only a look can find. It repeats nothing that `courtd status` reports. */
+
+/** What a look has found. */
+interface Finding {
+  readonly level: 'ok' | 'warn' | 'fail';
+  /** What was found, in a sentence. */
+  readonly message: string;
+  /** What to do; empty if there is nothing to do. */
+  readonly advice: string;
+}
+
+/** As `courtd check --json` prints it. */
+export interface CheckResult extends Finding {
+  readonly name: string;
+}
+
+const ok = (message: string): Finding => ({ level: 'ok', message, advice: '' });
+const warn = (message: string, advice: string): Finding => ({ level: 'warn', message, advice });
+const fail = (message: string, advice: string): Finding => ({ level: 'fail', message, advice });
 
 /** What the variables mean is known to the command line. */
 export interface Variables {
@@ -64,7 +86,7 @@ export async function runChecks(box: Box): Promise<CheckResult[]> {
 }
 
 /** @returns what a look has found under its name; if it fails, that. */
-export async function checked(name: string, look: () => Found | Promise<Found>): Promise<CheckResult[]> {
+async function checked(name: string, look: () => Found | Promise<Found>): Promise<CheckResult[]> {
   try {
     return [await look()].flat().map((finding) => ({ name, ...finding }));
   } catch (error) {
@@ -188,4 +210,48 @@ async function medianSyncMs(file: string): Promise<number> {
     times.push(performance.now() - startedAt);
   }
   return times.sort((a, b) => a - b)[SYNCS >> 1]!;
+}
+
+/** Shows how far a long check is. */
+interface Progress {
+  show(text: () => string): void;
+  clear(): void;
+}
+
+const RESTORE = problem('damage').advice;
+
+const FAULTS: readonly (readonly [keyof Consistency, (count: number) => string])[] = [
+  ['damaged', (n) => `${counted(n, 'event')} damaged: exports name them and leave them out.`],
+  ['withoutKey', (n) => `${counted(n, 'event')} without a key: sent again, it would be stored again.`],
+  ['astray', (n) => `${counted(n, 'key')} without the event that it is of.`],
+  ['twice', (n) => `${counted(n, 'event')} stored more than once.`],
+  ['strayConflicts', (n) => `${counted(n, 'conflict')} without its event, or damaged.`],
+  ['miscounted', (n) => `${counted(n, 'session')} with another number of events than it counts.`],
+];
+
+/**
+ * `courtd check --full`: reads every page, every event with its checksum and its key, and every count. The write-ahead log of the
+ * daemon grows meanwhile, as long as it takes. A signal ends the process.
+ */
+export async function checkDatabase(data: DataDirectory, progress: Progress): Promise<CheckResult[]> {
+  const look = () =>
+    withDatabase({ data }, (db) => {
+      progress.show(() => 'every page is read');
+      const lines = db.pragma('integrity_check') as { integrity_check: string }[];
+      const bad = lines.filter((line) => line.integrity_check !== 'ok').length;
+      const count = bad >= 100 ? '100 or more faults' : counted(bad, 'fault');
+      const found = checkConsistency(db, (events) => progress.show(() => `${events} events read`));
+      const faults = [
+        ...(bad === 0 ? [] : [`The integrity check of SQLite finds ${count}.`]),
+        ...FAULTS.filter(([name]) => found[name] > 0).map(([name, tell]) => tell(found[name])),
+      ];
+      if (faults.length > 0) return faults.map((fault) => fail(fault, RESTORE));
+      return ok('Every page, every event, every key and every count is right.');
+    });
+  yieldToIngest();
+  try {
+    return await checked('database', look);
+  } finally {
+    progress.clear();
+  }
 }

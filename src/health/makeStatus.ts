@@ -6,8 +6,7 @@ import type { Validity } from '../host/tlsCertificate.ts';
 import { failureKind } from '../store/db/sqliteErrors.ts';
 import { withDatabase } from '../store/db/withDatabase.ts';
 import type { CopyStatus, DaemonStatus, ShipStatus, ShipView, Status } from './boxStatus.ts';
-import type { StatusProblem } from './finding.ts';
-import { isSoon, problem } from './problems.ts';
+import { problem, type StatusProblem } from './problems.ts';
 import { type SourceFindings, sourceProblems } from './sourceProblems.ts';
 import { readStoreFacts, type StoreFacts } from './storeFacts.ts';
 import { THRESHOLDS } from './thresholds.ts';
@@ -109,7 +108,8 @@ function diskProblems(
   const found: StatusProblem[] = [];
   if (isFull) found.push(problem('disk_full', oldestDays));
   else if (free < minFreeBytes) found.push(problem('disk_low', free, minFreeBytes, oldestDays));
-  else if (isSoon(days)) found.push(problem('disk_filling', free, days, oldestDays));
+  else if (days !== null && days < THRESHOLDS.filling_days)
+    found.push(problem('disk_filling', free, days, oldestDays));
   if (wal_bytes > WAL_WARN_BYTES) found.push(problem('log_held', directory, wal_bytes));
   return found;
 }

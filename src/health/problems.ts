@@ -2,13 +2,20 @@ import { WAL_MAX_BYTES } from '../base/limits.ts';
 import { bytesFor, counted, isoTime, span } from '../base/units.ts';
 import { shellWord } from '../base/visibleText.ts';
 import type { ProblemCode as ErrorCode } from '../protocol/errors.ts';
-import type { StatusProblem } from './finding.ts';
-import { THRESHOLDS } from './thresholds.ts';
 
 /**
  * The only table of what can be wrong with a box: code, level, message and advice, for `status`, `check`, `support`, the log, the
  * alert and the metrics. A message names its source, and quotes nothing that a camera has sent but the names of sources and courts.
  */
+
+/** What needs a person, as `courtd status --json` prints it. */
+export interface StatusProblem {
+  readonly code: string;
+  readonly level: 'warn' | 'fail';
+  /** What was found, in a sentence. */
+  readonly message: string;
+  readonly advice: string;
+}
 
 type Text = readonly [message: string, advice: string];
 const warn = <Facts extends unknown[]>(text: (...facts: Facts) => Text) => ({ level: 'warn', text }) as const;
@@ -188,6 +195,19 @@ export function problem<Code extends BoxProblemCode>(
   return { code, level, message, advice };
 }
 
+/** The part of pino's logger that is used. */
+type Log = Record<'warn' | 'error', (fields: object, message: string) => void>;
+
+/** Writes a problem to the log, with its code and its advice. @param level `error` if events are rejected because of it. */
+export function logProblem(
+  log: Log,
+  { code, message, advice }: StatusProblem,
+  fields: object = {},
+  level: 'warn' | 'error' = 'warn',
+): void {
+  log[level]({ problem: code, message, advice, ...fields }, 'problem');
+}
+
 const VENDOR =
   'Tell the vendor of the camera what is wrong. These events are rejected until the vendor corrects it.';
 const ADDRESS = 'Correct the address that this camera was given: its path is /v1/events.';
@@ -207,10 +227,6 @@ export const REJECTED: Partial<Record<ErrorCode, string>> = {
   method_not_allowed: ADDRESS,
   rate_limited: 'Let the camera send more events in a request, or raise COURTD_RATE_LIMIT.',
 };
-
-export function isSoon(days: number | null): days is number {
-  return days !== null && days < THRESHOLDS.filling_days;
-}
 
 /** @returns what makes room on a disk. @param oldestDays the age of the oldest event; undefined if it is not known. */
 function roomAdvice(oldestDays = 0): string {

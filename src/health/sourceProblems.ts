@@ -3,8 +3,7 @@ import type { OldToken } from '../store/tokens/tokenUse.ts';
 import type { RefusalReport } from '../telemetry/refusals.ts';
 import type { SourceReport } from '../telemetry/source.ts';
 import type { TelemetryReport } from '../telemetry/telemetry.ts';
-import type { StatusProblem } from './finding.ts';
-import { problem, REJECTED, type Rejected } from './problems.ts';
+import { problem, REJECTED, type Rejected, type StatusProblem } from './problems.ts';
 import { THRESHOLDS } from './thresholds.ts';
 
 /** What the sources are judged by. */

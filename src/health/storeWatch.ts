@@ -3,8 +3,7 @@ import { OperatorError } from '../base/operatorError.ts';
 import type { Log } from '../host/log.ts';
 import { failureKind, sqliteCode } from '../store/db/sqliteErrors.ts';
 import type { StoreEvents } from '../store/store.ts';
-import { logProblem } from './finding.ts';
-import { problem } from './problems.ts';
+import { logProblem, problem } from './problems.ts';
 
 /** What the daemon's store reports: to the log, and for those who ask later. */
 export class StoreWatch {
@@ -21,9 +20,8 @@ export class StoreWatch {
         this.isFull = true;
         logProblem(logger, problem('disk_full'), { code: sqliteCode(error) }, 'error');
       },
-      walLarge: (bytes) =>
-        logProblem(logger, problem('log_held', data.path, bytes), { wal_mib: mebibytes(bytes) }),
-      walSmall: (bytes) => logger.info({ wal_mib: mebibytes(bytes) }, 'the write-ahead log is small again'),
+      walLarge: (bytes) => logProblem(logger, problem('log_held', data.path, bytes), { bytes }),
+      walSmall: (bytes) => logger.info({ bytes }, 'the write-ahead log is small again'),
       upgraded: (copy) =>
         logger.info({ copy }, 'the database had an older layout: it was copied and upgraded'),
       healed: () => {
@@ -47,10 +45,6 @@ const DISK_FAILED =
 const DAMAGED =
   'the database is damaged, or the disk failed, so nothing can be guaranteed any more: check the disk, and start courtd again; ' +
   'if that does not help, keep a copy of the database and restore a backup';
-
-function mebibytes(bytes: number): number {
-  return Math.round(bytes / 1024 ** 2);
-}
 
 /** Ends the process for an error that nobody has caught. */
 export function dieOfBug(log: Log, error: unknown): void {

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { Alert, type AlertMessage } from '../../src/health/alertMessage.ts';
-import type { StatusProblem } from '../../src/health/finding.ts';
+import type { StatusProblem } from '../../src/health/problems.ts';
 import { BIN, courtd, Daemon, start, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';

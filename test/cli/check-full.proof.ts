@@ -3,7 +3,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
-import type { CheckResult } from '../../src/health/finding.ts';
+import type { CheckResult } from '../../src/health/checks.ts';
 import { PAGE_BYTES } from '../../src/store/db/schema.ts';
 import { sessionCounter } from '../../src/store/db/sessionCounter.ts';
 import { withDatabase } from '../../src/store/db/withDatabase.ts';
