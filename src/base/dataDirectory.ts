@@ -7,11 +7,11 @@ import { createPrivateIfMissing, openCarefully, readSmall } from './privateFile.
 /** The files that courtd opens by name. Others, such as an export that root has written, need not be accessible. */
 const FILES = {
   database: 'courtd.db',
-  /** SQLite makes these three beside the database. */
+  /** SQLite makes these three next to the database. */
   wal: 'courtd.db-wal',
   shm: 'courtd.db-shm',
   journal: 'courtd.db-journal',
-  /** Of the one process that writes (directoryLock.ts). */
+  /** The lock of the one process that writes (directoryLock.ts). */
   lock: 'courtd.lock',
   /** The clock mark (clockMark.ts). */
   clock: 'courtd.clock',
@@ -19,7 +19,7 @@ const FILES = {
   reserve: 'courtd.reserve',
   /** When the box was last backed up (lastBackup.ts). */
   backupNote: 'courtd.backup',
-  /** What systemd says of the last scheduled backup (courtd-backup.service). */
+  /** systemd's result of the last scheduled backup (courtd-backup.service). */
   backupResult: 'courtd.backup-result',
   /** Rejected requests (store/refused), with the files that SQLite makes next to them. */
   refused: 'refused.db',
@@ -28,7 +28,7 @@ const FILES = {
 } as const;
 
 const SOCKETS = {
-  /** Of the daemon, for commands. */
+  /** The daemon's socket for commands. */
   controlSocket: 'control.sock',
 } as const;
 

@@ -39,7 +39,7 @@ export const COMPARED_CHARS = 4_096;
 
 // Admission (src/http/admission.ts).
 
-/** Bytes of all large bodies in flight, as declared, received or decoded. What does not fit is answered 503. */
+/** Bytes of all large bodies in flight, as declared, received or decoded. A body that does not fit is answered 503. */
 export const BODIES_IN_FLIGHT_BYTES = 16 * MIB;
 /** Bytes up to which a body is small: always admitted, not counted among the bodies in flight, and parsed at once. */
 export const SMALL_BODY_BYTES = 64 * KIB;

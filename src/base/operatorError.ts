@@ -1,6 +1,6 @@
 import { getSystemErrorMessage } from 'node:util';
 
-/** An expected failure: its message tells the operator what happened and what to do. */
+/** An expected failure: its message says what happened and what to do. */
 export class OperatorError extends Error {}
 
 /** A fault of the command line or of a setting: the exit status is 2. */

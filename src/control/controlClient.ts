@@ -127,7 +127,7 @@ export async function haveDone<Result>(
   );
 }
 
-/** What the daemon of this box demands of every event: it says so itself, or its settings do while it is down. */
+/** The rules of this box's daemon for events: from the daemon itself, or from its settings while it is down. */
 export async function rulesOf(data: DataDirectory): Promise<EventRules> {
   // Whatever keeps it from answering, its settings are known.
   const daemon = await askStatus(data).catch(() => undefined);

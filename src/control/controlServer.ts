@@ -55,7 +55,7 @@ export class ControlServer {
     const path = this.#directory.file('controlSocket');
     const umask = process.umask(SOCKET_UMASK);
     try {
-      // Of a daemon that was killed: the caller holds the lock.
+      // It is left from a daemon that was killed: the caller holds the lock.
       fs.rmSync(path, { force: true });
       // Node binds before `listen` returns, and emits the event later.
       this.#server.listen({ path });

@@ -32,7 +32,7 @@ const ok = (message: string): Finding => ({ level: 'ok', message, advice: '' });
 const warn = (message: string, advice: string): Finding => ({ level: 'warn', message, advice });
 const fail = (message: string, advice: string): Finding => ({ level: 'fail', message, advice });
 
-/** What the variables mean is known to the command line. */
+/** The command line knows what the variables mean. */
 export interface Variables {
   isKnown(name: string): boolean;
   /** @returns what would be accepted, if the value is not. */
@@ -78,7 +78,7 @@ export function boxOf(data: DataDirectory, variables: Variables, daemon?: Daemon
   };
 }
 
-/** Runs every look, one after another, whatever becomes of those before. */
+/** Runs every check, one after another, even if one fails. */
 export async function runChecks(box: Box): Promise<CheckResult[]> {
   const results: CheckResult[] = [];
   for (const [name, look] of Object.entries(LOOKS)) results.push(...(await checked(name, () => look(box))));

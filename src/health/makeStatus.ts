@@ -82,7 +82,7 @@ export async function statusWithoutDaemon(data: DataDirectory, isRunning: boolea
   };
 }
 
-/** @returns what needs a person, the worst first. What passes by itself is not a problem. */
+/** @returns what needs a person, the worst first. A fault that ends by itself is not a problem. */
 export function findProblems(facts: BoxFacts, nowMs: number): StatusProblem[] {
   const { store, daemon, copy, ship } = facts;
   const { tokens, erasureMs, isDamaged } = store;

@@ -32,7 +32,7 @@ export interface Rejected {
   readonly sender: string;
   /** How people know it. */
   readonly from: string;
-  /** Of the last one within an hour, and how many there were in a day; undefined if only kept events are left. */
+  /** The last one within an hour, and how many there were in a day; undefined if only kept events are left. */
   readonly last: { readonly code: ErrorCode; readonly requests: number; readonly agoS: number } | undefined;
   /** Events that are kept until they are stored or dropped. */
   readonly events: number;
@@ -212,7 +212,7 @@ const VENDOR =
   'Tell the vendor of the camera what is wrong. These events are rejected until the vendor corrects it.';
 const ADDRESS = 'Correct the address that this camera was given: its path is /v1/events.';
 
-/** What to do about a rejected request, by its code. A code that is not here passes without help, and is no problem. */
+/** What to do about a rejected request, by its code. A code that is not here ends without help, and is no problem. */
 export const REJECTED: Partial<Record<ErrorCode, string>> = {
   invalid_event: VENDOR,
   invalid_json: VENDOR,

@@ -5,7 +5,7 @@ import { failureKind, sqliteCode } from '../store/db/sqliteErrors.ts';
 import type { StoreEvents } from '../store/store.ts';
 import { logProblem, problem } from './problems.ts';
 
-/** What the daemon's store reports: to the log, and for those who ask later. */
+/** What the daemon's store reports: to the log, and for later questions. */
 export class StoreWatch {
   /** Events are refused until there is room. */
   isFull = false;

@@ -24,14 +24,14 @@ export const THRESHOLDS = {
   ship_behind_s: 6 * HOUR_S,
   /** The same of a copy in a directory, which is seconds behind when all is well. */
   copy_behind_s: 60,
-  /** The same while no shipper runs, which does not mend itself: a restart takes less. */
+  /** The same while no shipper runs, which does not end by itself: a restart takes less. */
   ship_stopped_s: 300,
-  /** Seconds for which a refusal is said: a vendor's test, or a camera that has been mended, is none that lasts. */
+  /** Seconds for which a rejection is reported: a vendor's test, or a corrected camera, is no lasting problem. */
   refused_s: HOUR_S,
   /** Requests a day without a valid token: a camera tries again every 30 s, somebody who tries the port with curl does not. */
   unauthorized: 6,
-  /** Requests a day that were too many for the rate limit: fewer are made up for by the next try. */
+  /** Requests a day that were too many for the rate limit: fewer succeed with the next try. */
   rate_limited: 100,
-  /** Seconds until an old token ends, from which it is said who still uses it: a day to give those cameras the new one. */
+  /** Seconds before the end of an old token from which its users are reported: a day to give those cameras the new one. */
   old_token_s: DAY_S,
 } as const;

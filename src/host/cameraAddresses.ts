@@ -16,7 +16,7 @@ interface Listening {
   readonly isTls: boolean;
 }
 
-/** What a daemon says of itself. */
+/** A daemon's answer about itself. */
 export interface DaemonListening {
   /** Address and port. */
   readonly listening: string;

@@ -25,7 +25,7 @@ export function logLineWithoutData(entry: string): string | undefined {
   if (from === 'systemd') return `${at}systemd: ${message}`;
   const line = membersOf(message);
   if (Object.keys(line).length > 0) return `${at}${JSON.stringify(ownFields(line))}`;
-  // Of a crash: its place in the code, and not its message.
+  // A crash has its place in the code here, and not its message.
   return /^\s+at /.test(message) ? `${at}${message}` : undefined;
 }
 

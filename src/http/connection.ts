@@ -21,7 +21,7 @@ interface HttpResponse {
   readonly body: string;
 }
 
-/** What a read counts that Node's parser has failed on: it makes a new parser and keeps 64 KiB for each. */
+/** A read on which Node's parser failed counts as so many bytes: Node makes a new parser and keeps 64 KiB for each. */
 const LINGER_READ_BYTES = 64 * 1024;
 
 /** The request that has not been answered yet. */
@@ -116,7 +116,7 @@ export class Connection {
     return void pending.failBody?.(parserProblem(error, socket, true));
   }
 
-  /** What comes behind the pending request waits in the kernel until that one is answered. */
+  /** Bytes after the pending request wait in the kernel until that one is answered. */
   #dropWhatFollows(): void {
     this.isLast = true;
     // Node resumes a socket after each request that it has parsed, over TLS behind the next tick.
@@ -146,7 +146,7 @@ export class Connection {
     req.resume();
   }
 
-  /** Writes a response to what never became a request, and closes the connection. */
+  /** Writes a response to input that is no request, and closes the connection. */
   respondRaw({ status, headers, body }: HttpResponse): void {
     this.isFinished = true;
     const all = { Date: new Date().toUTCString(), ...headers, Connection: 'close' };

@@ -56,7 +56,7 @@ export class Connections {
     return connection;
   }
 
-  /** The TLS handshake is complete: all further traffic goes through this socket. */
+  /** The TLS handshake is complete: all further traffic passes through this socket. */
   useTls(connection: Connection, socket: Socket): void {
     connection.socket = socket;
     this.#bySocket.set(socket, connection);

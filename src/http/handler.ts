@@ -71,7 +71,7 @@ export class IngestHandler {
     }
   }
 
-  /** Rejects what never became a request; closes the connection. */
+  /** Rejects input that is no request; closes the connection. */
   rejectRaw(connection: Connection, problem: Problem): void {
     const info = new RequestInfo(connection.client);
     this.#recordRejection(connection, info, problem);

@@ -8,7 +8,7 @@ export interface ParseFailure extends NodeJS.ErrnoException {
   readonly rawPacket?: Buffer;
 }
 
-/** What speaks to the wrong port begins with this: the first TLS record (RFC 8446, 5.1), and HTTP/2 (RFC 9113, 3.4). */
+/** A client of the wrong protocol begins with this: the first TLS record (RFC 8446, 5.1), and HTTP/2 (RFC 9113, 3.4). */
 const OTHER_PROTOCOLS = { tls: '\x16\x03', http2: 'PRI * HTTP/2' } as const;
 
 /**

@@ -45,7 +45,7 @@ export class CourtServer {
         connectionsCheckingInterval: TIMEOUT_CHECK_MS,
         keepAliveTimeout: limits.KEEP_ALIVE_MS,
         maxHeaderSize: limits.HEADERS_BYTES,
-        highWaterMark: 16 * 1024, // Of a body that waits: each chunk, if only of a byte, is a Buffer of some 400 bytes.
+        highWaterMark: 16 * 1024, // Each chunk of a waiting body, even of one byte, is a Buffer of some 400 bytes.
         // A missing Host gets our 400 (preconditions.ts), not Node's, which has no body.
         requireHostHeader: false,
         // A request that offers an upgrade is an ordinary one.

@@ -5,7 +5,7 @@ import { readEvent } from './sentEvent.ts';
 
 /** Events that a body is parted into at most: 8 MiB hold 45,000 of the smallest valid ones. */
 const PARTS_MAX = 100_000;
-/** Far beyond what an event may have, so that one that has too much can be mended; the depth is that of the reader's stack. */
+/** Far beyond the limits of an event, so that one that exceeds them can be corrected; the depth is that of the reader's stack. */
 const LIMITS = { depth: 1_000, values: Number.POSITIVE_INFINITY } as const;
 
 /** An event of a refused body, and perhaps not a valid one. */

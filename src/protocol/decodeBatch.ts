@@ -152,7 +152,7 @@ class BatchReader {
     return new Problem('invalid_json', `The body ${message}`, {}, {}, camera);
   }
 
-  /** @returns the end of a sentence. Of the body, it quotes nothing but the known words of INVALID_NUMBERS. */
+  /** @returns the end of a sentence. It quotes nothing of the body but the known words of INVALID_NUMBERS. */
   #describeSyntaxErrorAt(at: number): string {
     const json = this.#json;
     const isAfterValue = json.isAtTop && this.#index >= 0;

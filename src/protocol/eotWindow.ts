@@ -2,7 +2,7 @@ import { EOT_WINDOW_MS } from '../base/limits.ts';
 import { NS_PER_MS } from '../base/units.ts';
 import { eotToNs } from './eot.ts';
 
-/** What an event is put in order by. */
+/** The order of events. */
 export interface Occurrence {
   readonly eot: string;
   /** When it was received, by the clock of its box: milliseconds since 1970-01-01T00:00:00Z. */
@@ -34,7 +34,7 @@ interface Held<Event> {
 export class EotWindow<Event extends Occurrence> {
   /** By eot, then by arrival. */
   readonly #held: Held<Event>[] = [];
-  /** Of the latest event that has left. */
+  /** The time of the latest event that has left. */
   #leftNs: bigint | undefined;
   /** The clock of the box, minus that of the caller. */
   #offsetMs = 0;

@@ -64,7 +64,7 @@ export interface ProblemMembers {
 export interface LogFields {
   /** Why a token was not accepted: not in the answer. */
   readonly reason?: string;
-  /** Of the first invalid event, or else of the first event. */
+  /** From the first invalid event, or else from the first event. */
   readonly source?: string;
   readonly court_id?: string;
   /** How many events the request held. */
@@ -121,7 +121,7 @@ export class Problem extends Error {
   }
 }
 
-/** What the operator reads of a problem. */
+/** The part of a problem that the operator reads. */
 export type LoggedProblem = Pick<Problem, 'code' | 'status' | 'message'>;
 
 /** @returns a problem that goes away by itself. @param seconds for Retry-After: rounded up, 1 at least (RFC 9110, 10.2.3). */

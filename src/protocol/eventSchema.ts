@@ -28,7 +28,7 @@ const Anything = {
   description: 'must be a number that a double can hold',
 };
 
-/** Of the fields of a type that is typed: nothing else in a payload makes an event invalid (spec 2.2). */
+/** The rules for fields whose type is checked: nothing else in a payload makes an event invalid (spec 2.2). */
 const RULES = { number: 'must be a number', boolean: 'must be true or false', string: 'must be a string' };
 
 const ANY_PAYLOAD = Object.fromEntries(PAYLOAD_FIELDS.map((name) => [name, Anything]));

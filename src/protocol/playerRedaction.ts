@@ -95,7 +95,7 @@ export function mentions(text: string, isOne: (value: string) => boolean): boole
   let isFound = false;
   // Truncated text ends here, perhaps in the middle of an escape.
   const closed = `${text}${slashesBefore(text, text.length) % 2 === 0 ? '' : '\\'}"`;
-  // Behind a quote too many, what stands between strings is a string.
+  // After an extra quote, the text between strings is a string.
   for (const from of [0, text.indexOf('"') + 1]) {
     replacePlayers(closed.slice(from), (value) => {
       isFound ||= isOne(value);
@@ -108,7 +108,7 @@ export function mentions(text: string, isOne: (value: string) => boolean): boole
 /** Shorter ids are part of words that have nothing to do with them. */
 const TELLING_CHARS = 6;
 
-/** @returns whether an id means the player wherever it stands: a short one, or one like `x_ft`, only if it is a value. */
+/** @returns whether an id means the player wherever it occurs: a short one, or one like `x_ft`, does so only as a value. */
 export function isTelling(player: string): boolean {
   return player.length >= TELLING_CHARS && !Object.hasOwn(MEMBERS, player);
 }
@@ -155,7 +155,7 @@ function decoded(inner: string): string {
   try {
     return JSON.parse(`"${inner}"`);
   } catch {
-    // Of a text that is cut off, or damaged.
+    // The text is cut off, or damaged.
     return inner;
   }
 }

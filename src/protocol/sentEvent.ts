@@ -5,8 +5,8 @@ import { readPayload } from './payload.ts';
 /** An event as it was sent: parsed, and not validated yet. */
 export interface SentEvent {
   /**
-   * The value to validate. Of an object, only the members that the protocol defines, and the last of duplicate members; of the
-   * payload, only its odd fields. Nested values are not built: an object is empty here, and an array only has its length.
+   * The value to validate. An object has only the members that the protocol defines, and the last of duplicate members; the
+   * payload has only its odd fields. Nested values are not built: an object is empty here, and an array only has its length.
    */
   readonly sent: unknown;
   /** JSON text of the payload. */

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { damage } from './db/sqliteErrors.ts';
 
 /**
- * What outlives the daemon of a source: without it, every start would forget which camera is missing and what was wrong with it.
+ * The facts about a source that survive the daemon: without them, every start would forget which camera is missing or faulty.
  * Only days on which any source sent count, so days on which the venue is closed do not.
  */
 export interface StoredSource {

@@ -3,7 +3,7 @@ const EXPECTED_MS = 180_000;
 /** After so many empty arrays a client is expected to continue. */
 const BEATS = 3;
 
-/** Who sends: an address, which several sources may share. All times are of a clock that never jumps. */
+/** A sender: an address, which several sources may share. All times are of a clock that never jumps. */
 export class Client {
   readonly address: string;
   /** When the last request came, even a rejected one: it shows that the client is alive. */

@@ -8,14 +8,14 @@ const MINUTES = 5;
 const MINUTE_MS = 60_000;
 /** Events whose lateness differs by less are live: nothing but the network and the detection has delayed them. */
 const SAME_MS = 2_000;
-/** What it takes to know a clock: a backlog, or what waited for a restart, is not equally late for so long. */
+/** From here on a clock is known: a backlog, or events that waited for a restart, are not equally late for so long. */
 const KNOWN = { events: 20, ms: 120_000 } as const;
 
 /** How long after their eot a source's events are received, in milliseconds; negative if its clock is ahead. */
 export class Lateness {
   readonly #samples = new Float64Array(SAMPLES);
   #count = 0;
-  /** Of the live events of each of the last minutes. */
+  /** The least lateness of the live events of each of the last minutes. */
   readonly #least = new SlidingCounts(MINUTES, MINUTE_MS);
   /** The live events: how late the first one was, how many there were, and when the first and the last one came. */
   #live = { firstMs: Number.POSITIVE_INFINITY, events: 0, since: 0, lastAt: 0 };

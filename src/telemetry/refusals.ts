@@ -48,7 +48,7 @@ export class Refusals {
   /** By code. */
   readonly #kinds = new Map<string, Map<string, Kind>>();
 
-  /** Of what was rejected before, only these count from now on. @param requests the oldest first. */
+  /** Replaces the rejected requests from before. @param requests the oldest first. */
   reset(requests: readonly RefusedRequest[], nowMs: number, now: number): void {
     this.#kinds.clear();
     for (const { code, client, source, courtId, atMs } of requests) {

@@ -78,7 +78,7 @@ export class Source implements Rhythm {
     return Number.isFinite(this.lastAt);
   }
 
-  /** What an earlier daemon knew. @param setMs by how much the wall clock is ahead of `now`. */
+  /** Restores what an earlier daemon knew. @param setMs by how much the wall clock is ahead of `now`. */
   restore({ firstDay, lastDay, lastMs, faults }: StoredSource, client: Client, setMs: number): void {
     this.client = client;
     this.firstDay = firstDay;

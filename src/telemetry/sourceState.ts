@@ -27,7 +27,7 @@ export interface Rhythm {
   readonly usualPauseMs: number;
 }
 
-/** What it takes to know the rhythm of a source: one may send only at the start of a match. */
+/** From here on the rhythm of a source is known: one may send only at the start of a match. */
 const KNOWN = { moments: 10, ms: 15_000 } as const;
 /**
  * How long any source may pause. Even if the other source of its court sends only once a minute, it is then called silent within
@@ -62,7 +62,7 @@ export function sourceState(
   return source.moments === 0 && !isIdle ? 'unknown' : 'resting';
 }
 
-/** Whether another source of its court has gone on without it for longer than it pauses. */
+/** Whether another source of its court has continued without it for longer than it pauses. */
 function isMissed(source: Rhythm, others: Iterable<Rhythm>, now: number): boolean {
   if (!isKnown(source)) return false;
   const patience = patienceMs(source);

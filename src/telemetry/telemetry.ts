@@ -20,11 +20,11 @@ interface Moment {
 const CLOCK = (): Moment => ({ monotonic: performance.now(), wall: Date.now() });
 
 /**
- * What the daemon remembers of its traffic, in memory. The rejected requests outlive the process, and of the sources what tells
- * that one is missing or faulty: a restart solves nothing.
+ * What the daemon remembers of its traffic, in memory. The rejected requests survive a restart, and so do the facts that
+ * show that a source is missing or faulty: a restart solves nothing.
  */
 export class Telemetry {
-  /** Since the start of the process: requests that were answered 202, and what became of their events. */
+  /** Since the start of the process: requests that were answered 202, and the counts of their events. */
   readonly totals = { requests: 0, accepted: 0, duplicate: 0, conflict: 0 };
   readonly refusals = new Refusals();
   readonly #sources: SourceTable;
@@ -65,7 +65,7 @@ export class Telemetry {
     this.totals.conflict += conflicts;
   }
 
-  /** Of what was rejected before, only these are there now. */
+  /** Replaces the rejected requests from before. */
   rejectionsAre(rejections: readonly RefusedRequest[]): void {
     const { at, wall } = this.#read();
     this.refusals.reset(rejections, wall, at);

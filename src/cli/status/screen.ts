@@ -41,7 +41,7 @@ function problemLines({ level, message, advice }: Status['problems'][number], ca
   ];
 }
 
-/** What a narrow terminal cuts off is what matters least. */
+/** A narrow terminal cuts off the least important. */
 function boxLines({ daemon, store, copy, ship, tokens, rates }: Status, nowMs: number): string[] {
   const number = (count: number | null) => count?.toLocaleString('en') ?? '-';
   const many = (count: number | null, noun: string) => `${number(count)} ${noun}${count === 1 ? '' : 's'}`;

@@ -8,7 +8,7 @@ import { shellWord, visible, visibleLines } from '../../base/visibleText.ts';
 import { canvasOf, cut, lengthOf, padded, visibleStyled } from './style.ts';
 
 /**
- * Data goes to standard output, messages go to standard error: a script reads the one and a person sees the other. Nobody else
+ * Data goes to standard output, messages go to standard error: a script reads the one and a person sees the other. No other file
  * writes to them, so that no name, sentence or answer reaches a terminal unescaped, wherever it comes from: a camera, a database
  * that was restored, or anything that answers at control.sock. Words for people are always escaped; data only on a terminal.
  */
@@ -17,7 +17,7 @@ import { canvasOf, cut, lengthOf, padded, visibleStyled } from './style.ts';
 const NAMED =
   /(?<!Another |or a )"((?:sudo )?courtd (?!help|fleet|openapi|simulate|conformance|[^"]*--help)[^"]+)"/g;
 
-/** What commands that sentences name have at their end: the data directory, if the reader has given one. */
+/** The end of commands that sentences name: the data directory, if the reader has given one. */
 export const hints = {
   data: undefined as string | undefined,
 
@@ -104,7 +104,7 @@ export function exitWhenPrinted(status = process.exitCode): void {
 
 export type Cells = readonly (string | number)[];
 
-/** Of the widest column of a table that is wider than its terminal. */
+/** The least width of the widest column of a table that is wider than its terminal. */
 const WIDTH_LEAST = 24;
 
 /**

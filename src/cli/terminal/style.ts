@@ -13,7 +13,7 @@ export interface Canvas {
 /** A phone held upright, with large letters, has a few more. */
 const SMALLEST = 30;
 
-/** Of a pipe, or a file. */
+/** The canvas of a pipe, or a file. */
 export const PLAIN: Canvas = { columns: undefined, rows: undefined, hasColor: false };
 
 /** NO_COLOR of any content turns colours off (no-color.org). */
@@ -77,7 +77,7 @@ export function fit(line: string, { columns }: Canvas): string {
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
 const ASCII_ONLY = /^[\x20-\x7e]*$/;
-/** Accents and joiners, which stand on the character before them. */
+/** Accents and joiners, which belong to the character before them. */
 const NO_COLUMN = /[\p{Mn}\p{Me}\p{Cf}]/u;
 
 function columnsOf(character: string): number {

@@ -40,7 +40,7 @@ interface ImportOptions extends DataOption, JsonOption {
 const COUNTS = ['events', 'accepted', 'duplicates', 'conflicts'] as const;
 type Counts = Record<(typeof COUNTS)[number], number>;
 
-/** What became of a file, as `--json` prints it, the counts but `events` are null in a dry run. */
+/** The outcome for a file, as `--json` prints it. In a dry run all counts but `events` are null. */
 interface ImportedFile extends Counts {
   readonly file: string;
   fault: { readonly line: number | null; readonly message: string } | null;

@@ -168,7 +168,7 @@ function lineForPeople(order: TailOptions['order']) {
     const when = order === 'eot' ? eotTime(event.eot) : localTime(event.receivedMs);
     const short = payload.length <= PAYLOAD_CHARS ? payload : `${payload.slice(0, PAYLOAD_CHARS)}…`;
     const which = revision === 0 ? eventId : `${eventId} revision ${revision}`;
-    // What somebody looks for comes first: the line may be longer than the screen of a phone.
+    // The most important first: the line may be longer than the screen of a phone.
     const parts = [isLate ? `${when}  late` : when, `#${seq}`, type, courtId, source, short, confidence];
     return `${visible([...parts, sessionId, which].join('  '))}\n`;
   };

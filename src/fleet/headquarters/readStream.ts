@@ -47,7 +47,7 @@ export async function* readStream(
     messages.stop();
     await consumer.delete().catch(() => false);
   }
-  // What was the last message may have been deleted since.
+  // The last message may have been deleted since.
   if ((await untilReady(() => lastSeqOf(nc, stream, filter))) > seen)
     throw new OperatorError(
       'The servers stopped answering before everything was read. Check that they are running, and try again.',

@@ -23,7 +23,7 @@ export async function withHeadquarters<Result>(
     return await work(nc);
   } catch (error) {
     if (error instanceof OperatorError) throw error;
-    // If the connection has ended for good, its reason says more than what became of the work.
+    // If the connection has ended for good, its reason is more useful than the failure of the work.
     const end = nc.isClosed() ? await nc.closed() : undefined;
     throw faultOf(end ?? error, connector.shown);
   } finally {

@@ -6,7 +6,7 @@
 export const STREAM = 'FLEET';
 /** The bucket `court-status`. */
 export const STATUS_STREAM = 'KV_court-status';
-/** Of a message, at most: the largest event that a box accepts, and its headers. */
+/** Bytes of a message at most: the largest event that a box accepts, and its headers. */
 export const MESSAGE_BYTES = 9 * 1024 ** 2;
 
 /** `*` is every box, or every epoch. */

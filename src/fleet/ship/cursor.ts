@@ -57,7 +57,7 @@ export async function startCursor(
 
 /**
  * Whether a log has the events of a chunk, but for those that were pruned since. A line says when its event came: no other log has the
- * same under the same seq. What an erasure changes, or a pseudonym, does not count.
+ * same under the same seq. A difference by an erasure or a pseudonym does not count.
  * @param log an open one, whose events have not been asked for.
  */
 export async function hasChunk(log: BoxLog, chunk: Chunk): Promise<boolean> {

@@ -69,7 +69,7 @@ export class Shipper {
     return this.#report;
   }
 
-  /** Ships until it has caught up (`once`). Whatever goes wrong ends it: only headquarters knows what it has. @returns true */
+  /** Ships until it has caught up (`once`). Any failure ends it: only headquarters knows what it has. @returns true */
   async #session(): Promise<true> {
     const { once, signal } = this.#options;
     const hq = this.#headquarters;

@@ -97,7 +97,7 @@ export class Grid {
     if (column >= 0 && row >= 0 && column < SIDE && row < SIDE) this.#counts[row * SIDE + column]!++;
   }
 
-  /** @returns the squares that have a position and lie in the frame. */
+  /** @returns the squares that have a position and are in the frame. */
   cells(frame: CourtFrame): Cell[] {
     return [...this.#counts].flatMap((count, square) => {
       const x = (square % SIDE) * SQUARE_FT + GRID_FT.least;

@@ -15,7 +15,7 @@ export interface BallEvent {
   readonly payload: Payload;
 }
 
-/** Who hit the ball, and how; neither may be known. */
+/** The player who hit the ball, and the stroke; both may be unknown. */
 export type Striker = Pick<Payload, 'playerId' | 'shotType'>;
 
 /** A rally that is over. */

@@ -60,7 +60,7 @@ export class SessionTally {
     return this.lines === 'badminton';
   }
 
-  /** What the maps show. */
+  /** The content of the maps. */
   get frame(): CourtFrame {
     return frameOf(this.lines, this.#seen);
   }

@@ -28,7 +28,7 @@ function isText(name: string): boolean {
   return name in PAYLOAD && PAYLOAD[name as PayloadField].kind === 'string';
 }
 
-/** The sheets of the types that have one row per event, and what stands between an event's source and its confidence. */
+/** The sheets of the types that have one row per event, and their columns between an event's source and its confidence. */
 const LISTS = EVENT_TYPES.filter((type) => TYPES[type].about === 'ball').map((type) => {
   const { title, fields } = TYPES[type];
   const shown: readonly PayloadField[] = type === 'BALL_BOUNCE' ? [...fields, 'player_id'] : fields;

@@ -57,7 +57,7 @@ export class ZipEntry {
     return { file: [uint32(0x04034b50), ...facts, name, ...this.#pieces], directory };
   }
 
-  /** Blocks that end in a sync flush may stand one behind the other: together they are one deflate stream (RFC 1951). */
+  /** Blocks that end in a sync flush may follow one another: together they are one deflate stream (RFC 1951). */
   #compress(finishFlush: number): void {
     const block = Buffer.from(this.#texts.join(''));
     [this.#texts, this.#chars] = [[], 0];

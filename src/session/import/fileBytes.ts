@@ -8,14 +8,14 @@ import { reasonOf } from '../../base/operatorError.ts';
 const READ_BYTES = 16 * 1024;
 /** How a gzip file begins (RFC 1952, 2.3.1). */
 const GZIP = Buffer.of(0x1f, 0x8b);
-/** How files begin that somebody takes for one of events, and what they are. */
+/** How other files begin that somebody may give by mistake, and what they are. */
 const OTHER_FILES = [
   ['PAR1', 'it is a Parquet file.'],
   ['PK\u0003\u0004', 'it is a workbook or another ZIP archive.'],
 ] as const;
 /** An export is CSV unless it is asked for something else. */
 export const OTHER_FORMAT = 'Files of events are NDJSON, such as an export with --format ndjson.';
-/** What most programs take in the place of a file name. */
+/** Most programs accept it instead of a file name. */
 const STDIN = '-';
 
 /** Why the rest of a file cannot be read. */

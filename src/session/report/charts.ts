@@ -21,7 +21,7 @@ interface BarChart {
   readonly bars: readonly Line[];
   /** The values at the left and the right. */
   readonly x: Range;
-  /** What stands below the axis: at which values a number, and what they are. */
+  /** The values that have a number below the axis, and their unit. */
   readonly ticks: readonly number[];
   readonly unit: string;
   /** Values that a dashed line marks, with their names: at most two. */
@@ -99,13 +99,13 @@ interface HistogramOptions {
   readonly title: string;
   /** Whose values they are, for screen readers. */
   readonly of: string;
-  /** Of the values, below the axis. */
+  /** The unit of the values, below the axis. */
   readonly unit: string;
   /** How many there are, such as "827 speeds". */
   readonly total: string;
   /** The noun of a count, if the values are counts. */
   readonly noun?: string;
-  /** Of a bar: the first with which there are at most 40. */
+  /** The widths of a bar: the first that gives at most 40 bars is used. */
   readonly widths: readonly number[];
 }
 

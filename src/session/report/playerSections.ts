@@ -10,7 +10,7 @@ import { landingFigure, positionFigure } from './maps.ts';
 export const MAPS_DRAWN = 12;
 /** Fewer are shown as they are: a percentage of four says more than it knows. */
 const PERCENT_LEAST = 5;
-/** Of a bar of the histogram of speeds, in km/h. */
+/** The widths of a bar in the histogram of speeds, in km/h. */
 const SPEED_WIDTHS = [2, 5, 10, 25] as const;
 /** Characters that are shown of either end of a player's name that is too long for `shortName`. */
 const NAME_END = 20;

@@ -18,7 +18,7 @@ import {
   shotName,
 } from './playerSections.ts';
 
-/** What the page is made of. */
+/** The input of the page. */
 export interface Content {
   readonly line: SessionLine;
   readonly tally: SessionTally;

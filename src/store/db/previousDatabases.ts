@@ -20,7 +20,7 @@ export function previousFiles(directory: DataDirectory): PreviousFile[] {
     .readdirSync(directory.path)
     .filter((name) => name.startsWith(prefix) && /^(replaced|layout)-/.test(name.slice(prefix.length)));
   const files = names.flatMap((name) => {
-    // Of a symbolic link the link itself: it may lead to itself, which is an error.
+    // The link itself if it is a symbolic one: it may lead to itself, which is an error.
     const stat = fs.lstatSync(directory.at(name), { throwIfNoEntry: false });
     return stat === undefined || stat.isDirectory() ? [] : [{ name, bytes: stat.size, ms: stat.mtimeMs }];
   });

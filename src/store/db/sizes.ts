@@ -16,8 +16,8 @@ export const SERVING_STEP = { rows: 50, pauseMs: 25 } as const;
 export const ALONE_STEP = { rows: 1_000, pauseMs: 1 } as const;
 /** Events of which one query of a prune finds the first young one: half a millisecond. */
 export const LOOK_ROWS = 1_000;
-/** Keys that a step of a prune passes by: those of a session lie side by side. Fewer would never end while cameras add keys as fast. */
+/** Keys of a session that a step of a prune passes: with fewer it would never end while cameras add keys as fast. */
 export const STEP_KEYS = 1_000;
 
-/** What one transaction of a copy takes over: the box's readers stay short, and so do the copy's. */
+/** Events that one transaction of a copy takes: the readers of the box and of the copy stay short. */
 export const COPY_STEP = { events: 2_000, bytes: 2 * 1024 ** 2 } as const;

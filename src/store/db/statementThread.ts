@@ -38,7 +38,7 @@ export function runInThread(statement: LongStatement, mayGoOn = () => true): Pro
   });
 }
 
-/** What the thread does. After a failure the connection stays open until it has ended: closing the last one checkpoints. */
+/** The work of the thread. After a failure the connection stays open until it has ended: closing the last one checkpoints. */
 export async function work(statement: LongStatement, port: MessagePort): Promise<void> {
   const { file, busyMs, pragmas, sql } = statement;
   try {

@@ -17,9 +17,9 @@ export interface DifferingEvents {
   readonly isLast: boolean;
 }
 
-/** What two versions of an event differ in; the mark of an erasure too, since that of a damaged event keeps its checksum. */
+/** Two versions of an event differ in it; the mark of an erasure too, since that of a damaged event keeps its checksum. */
 const LOOK = 'checksum * 2 + ifnull(erased, 0)';
-/** The copy has no table of keys, and counts nothing: who restores it makes both. */
+/** The copy has no table of keys, and counts nothing: a restore makes both. */
 const NAMES = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'
                   AND name NOT IN ('event', 'key', 'flushed')`;
 /** In the copy no erasure is finished: a restore applies it to what the copy has not followed yet. */

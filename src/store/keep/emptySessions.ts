@@ -6,7 +6,7 @@ import type { Step, StepWriter } from './steps.ts';
 /**
  * Keys of deleted events, which are deleted after the events because they are in the order of their hash: each would change a page of
  * its own. A key without an event is replaced if the event comes again.
- * @param sessions that have lost events. Of an interrupted prune, keys stay until the session loses events again or has none.
+ * @param sessions that have lost events. After an interrupted prune, keys stay until the session loses events again or has none.
  * @yields steps that delete keys.
  */
 export function* keysWithoutEvent(db: Database, sessions: Iterable<number>): Generator<Step> {

@@ -12,7 +12,7 @@ import { type Step, type StepContext, Steps } from './steps.ts';
 const COPIES_PER_STEP = 10;
 /** A power failure must undo neither the row of the ledger nor, once it is reported, the erasure. */
 const SYNCED = true;
-/** Of a database that nobody else has open. */
+/** For a database that nobody else has open. */
 const ROWS_ALONE = () => 1_000;
 
 /** Whom to erase. */

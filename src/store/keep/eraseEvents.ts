@@ -76,7 +76,7 @@ export function withoutPlayers(row: ArrivalRow, decoder: ArrivalDecoder, redacto
 
 /**
  * @yields the seqs of events that may name a player, at most `rows`, and how many were looked at so far. A text with a backslash may
- * name the player in another spelling. What comes meanwhile is redacted on its way in.
+ * name the player in another spelling. Events that arrive meanwhile are redacted on arrival.
  */
 export function* candidates(
   db: Database,

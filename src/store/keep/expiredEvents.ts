@@ -8,7 +8,7 @@ const LOOKS_PER_ROW = 10;
 
 /** Which events a prune deletes: milliseconds since 1970-01-01T00:00:00Z. */
 export interface PruneSelection {
-  /** What was received before this is old. */
+  /** Events that were received before this are old. */
   readonly beforeMs: number;
   readonly nowMs: number;
   /** Only events of this type. */
@@ -39,7 +39,7 @@ export function isOfAll({ type, session }: PruneSelection): boolean {
 
 /**
  * Finds the events to delete: the log up to its last old event before the first one that is younger than the age and not in the
- * future. So what came while the clock was wrong goes with its neighbours, and a clock that is wrong now deletes little.
+ * future. So events from a time with a wrong clock are deleted with their neighbours, and a wrong clock now deletes little.
  * @param rows how many events a batch has at most. @param tally counts old events that are kept because they are not shipped.
  * @yields the events in batches, in order of arrival, each event once; a batch may be empty.
  * @throws {OperatorError} if there is no such session.

@@ -24,7 +24,7 @@ const EPOCH = /^[0-9a-f]{24}$/;
 /** Between two comparisons of all events. Deletions and erasures begin one earlier, but not more often than each minute. */
 const COMPARE_MS = { least: 60_000, most: 86_400_000 } as const;
 
-/** What a table of a copy, which is read as a whole, may have beyond twice the bytes of the box: rows that the box has deleted. */
+/** Bytes that a table of a copy, which is read whole, may have beyond twice those of the box: rows that the box has deleted. */
 const slackBytes = (table: string) =>
   16 * 1024 ** 2 + (table === 'conflict_copy' ? CONFLICT_COPIES * CONFLICT_COPY_BYTES : 0);
 
@@ -62,7 +62,7 @@ export class CopyFollower {
   #isElsewhere = false;
   #comparison = NEVER;
   #state: CopyState | undefined;
-  /** What box and copy looked like when nothing was left to do. */
+  /** The state of box and copy when nothing was left to do. */
   #seen = '';
 
   constructor(box: DataDirectory, place: string) {

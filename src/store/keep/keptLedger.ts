@@ -3,7 +3,7 @@ import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { type Epoch, readEpochs } from '../db/epochs.ts';
 import { addErasures, type Erasure, readErasures } from '../write/ledger.ts';
 
-/** What of a database outlives it when a restore replaces it: a backup knows nothing of who was erased after it. */
+/** The part of a database that a restore keeps: a backup does not know the players who were erased after it. */
 export interface Kept {
   readonly erasures: readonly Erasure[];
   readonly epochs: readonly Epoch[];

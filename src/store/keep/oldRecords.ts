@@ -6,7 +6,7 @@ import { isOfAll, type PruneSelection } from './expiredEvents.ts';
 
 /** What holds events besides the events themselves, and is as old as those that a prune deletes. */
 export interface OldRecords {
-  /** What came again with other content, as old as its last coming. */
+  /** Events that came again with other content, as old as the last time. */
   readonly conflictCopies: number;
   /** Databases that a restore has replaced, as old as that, and copies of an upgrade, as old as the file. */
   readonly databases: readonly PreviousFile[];

@@ -16,11 +16,11 @@ export interface Pruned {
   readonly events: number;
   /** Sessions that had any of these events. */
   readonly sessions: number;
-  /** Of the databases that went, and about those that are free in the file now. */
+  /** Of the deleted databases, and roughly those that are free in the file now. */
   readonly bytes: number;
   /** Old events that are kept for now, because headquarters does not have them yet. */
   readonly held: number;
-  /** What went with them. */
+  /** Old records that were deleted with them. */
   readonly records: OldRecords;
 }
 

@@ -62,7 +62,7 @@ interface RestoreOptions {
  * the copy first. SQLite never opens it, and it is not changed.
  *
  * At every moment there is a database of this name, the previous or the new one: a daemon that found none would create an empty one.
- * And a WAL of the previous one is never beside the new one, which it would corrupt.
+ * And the WAL of the previous one is never next to the new one, which it would corrupt.
  * @throws {OperatorError} if the daemon is running, another program has the database open for longer than COMMAND_BUSY_MS, `from` is
  * not a valid backup, or there is no room. Nothing has been changed then.
  */

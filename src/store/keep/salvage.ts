@@ -35,7 +35,7 @@ interface SalvageTarget {
 type Lost = Pick<Salvaged, 'unreadable' | 'unreadableDatabases'>;
 
 /**
- * Reads a database that has been replaced, or is about to be, as far as that goes: past every page that is damaged.
+ * Reads a database that has been replaced, or is about to be, as far as possible: past every damaged page.
  * @yields what can be read of the events that are not in the target, in the order of arrival. @param lost counts the rest.
  */
 function* eventsIn(file: string, target: SalvageTarget, lost: Lost): Generator<DecodedEvent> {
@@ -96,7 +96,7 @@ function missingIn(db: Database.Database, after: number, read: number, lastRead:
 
 /**
  * Adds to a database, which no box uses yet, what can be read in others of the same box and is not in it: with its time of receipt
- * and its mark `erased`. What it has already counts as a duplicate.
+ * and its mark `erased`. An event that it already has counts as a duplicate.
  * @param files in the order of their age. @param told gets the number of events so far.
  * @throws {SqliteError} if the events cannot be stored.
  */

@@ -71,7 +71,7 @@ export class ArrivalLog {
     });
   }
 
-  /** @see ArrivalReader.beforeNewest. What has been pruned by now is not reported later. */
+  /** @see ArrivalReader.beforeNewest. Events that have been pruned by now are not reported later. */
   beforeNewest(count: number): number {
     return this.#explained(() => {
       const reader = this.#reader();

@@ -25,7 +25,7 @@ const FILTERED = { session: 's.name', type: 'o.type', court: 'o.court', source: 
 export interface ArrivalChunk {
   /** Those that pass the filter, in the order of arrival. */
   readonly events: readonly DecodedEvent[];
-  /** What was left out; whatever the filter, since a damaged event may be of any court. */
+  /** Events that were left out, whatever the filter, because a damaged event may be of any court. */
   readonly damage: Damage;
   /** Every event up to this seq has been considered: the next chunk begins after it. */
   readonly upTo: number;

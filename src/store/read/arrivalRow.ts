@@ -23,7 +23,7 @@ export type ArrivalRow = readonly [
 ];
 
 /**
- * Of an event `e`. Names by the number of their origin: with a text column for each name reading took a third longer.
+ * The columns of an event `e`. Names by the number of their origin: with a text column for each, reading took a third longer.
  * @param sessionId NULL for a reader that knows it.
  */
 export const eventColumns = (sessionId: string) => `

@@ -69,7 +69,7 @@ function nameOf({ seq, sessionId, eventId, revision }: DamagedEvent): string {
   return `event ${shown(eventId)} (revision ${shown(revision)}, seq ${seq}) of session ${shown(sessionId)}`;
 }
 
-/** Of a damaged row, it may be of any type and length. */
+/** In a damaged row it may have any type and length. */
 function shown(value: unknown): string {
   if (typeof value === 'number') return `${value}`;
   return typeof value === 'string' && value.length <= 512 ? JSON.stringify(value) : '(unreadable)';

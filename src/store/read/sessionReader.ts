@@ -43,7 +43,7 @@ interface ReadOptions extends EventFilter {
   readonly onBegin?: (asOf: AsOf) => void;
 }
 
-/** What a read has: of what the box received later, nothing. */
+/** The last event that a read has: nothing that the box received later. */
 export interface AsOf {
   /** The last one of the box, of any session; 0: none. */
   readonly seq: number;
@@ -64,8 +64,8 @@ interface SessionChunk {
  * are pruned meanwhile. Sorts them in one read transaction, then reads a chunk of events at a time, so that the WAL is not pinned
  * for long.
  *
- * Every event of the session is verified, whatever the filter: a damaged one may be of any court and time. What does not match its
- * checksum is left out.
+ * Every event of the session is verified, whatever the filter: a damaged one may be of any court and time. A row that does not match
+ * its checksum is left out.
  * @param db a connection of its own: creates temporary tables in it.
  * @yields chunks, some of them without events.
  * @throws {SqliteError} if a page is damaged.
@@ -131,7 +131,7 @@ function countLeft(db: Database, session: number, lastSeq: number): number {
 
 type OrderedEvent = ReadEvent & EotHalves;
 
-/** What a row has behind the columns of an event. */
+/** The columns of a row after those of an event. */
 type OrderedRow = readonly [...ArrivalRow, place: number, isCurrent: number];
 
 /**

@@ -85,7 +85,7 @@ const TOO_MUCH = `
     SELECT seq, sum(bytes) OVER (ORDER BY own > @maxBytes / 4, seq DESC) AS kept FROM (
       SELECT seq, bytes, sum(bytes) OVER (PARTITION BY sender ORDER BY seq DESC) AS own FROM (${BODIES})))
    WHERE kept > @maxBytes`;
-/** What is deleted more than needs to be, as a part of the size: to find it reads all bodies' rows. */
+/** How much more is deleted than necessary, as a part of the size: each search reads all bodies' rows. */
 const SLACK = 1 / 16;
 
 /**

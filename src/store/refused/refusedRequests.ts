@@ -115,7 +115,7 @@ export class RefusedRequests {
     this.#timer ??= setTimeout(() => void this.#next(() => this.#write()), REFUSED_WRITE_MS);
   }
 
-  /** The disk is full: to delete rows would need room, so the whole file goes. */
+  /** The disk is full: deleting rows would need room, so the whole file is deleted. */
   diskFull(): void {
     void this.#next(async () => this.#discard());
   }

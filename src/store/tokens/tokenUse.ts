@@ -19,7 +19,7 @@ interface Use {
   newAt: number;
 }
 
-/** Who still uses a token that ends, by address: kept in memory, since cameras send all the time. */
+/** The addresses that still use a token that ends: kept in memory, because cameras send all the time. */
 export class OldTokenUse {
   readonly #uses = new Map<string, Use>();
 

@@ -14,7 +14,7 @@ interface Use {
   readonly from: string;
 }
 
-/** What a presented token is compared with: of one that is not revoked. */
+/** A token that is not revoked, as a presented one is compared with it. */
 interface TokenHash {
   readonly id: number;
   readonly hash: Buffer;
@@ -26,7 +26,7 @@ interface TimedToken extends TokenHash {
   readonly endsAt: number;
 }
 
-/** The daemon's view of the tokens. What another process changes applies from the next request on. */
+/** The daemon's view of the tokens. A change by another process applies from the next request on. */
 export class TokenVerifier {
   readonly #db: Database;
   readonly #fatal: (error: unknown) => void;

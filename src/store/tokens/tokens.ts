@@ -66,7 +66,7 @@ export function rotateToken(db: Database, graceS: number, nowMs: number, given?:
   const token = given ?? randomBytes(TOKEN_BYTES).toString('base64url');
   const expiresMs = nowMs + graceS * 1000;
   const setEnd = db.prepare('UPDATE token SET expires_ms = ?, revoked_ms = ? WHERE id = ?');
-  // What has ended stays so, whatever the clock is set to: by its time alone, it would be valid again on one that is set back.
+  // A token that has ended stays ended, even if the clock is set back: by its time alone it would be valid again.
   const endedMs = graceS === 0 ? nowMs : null;
   const add = db.prepare('INSERT INTO token (hash, created_ms) VALUES (?, ?)');
   const remove = db.prepare('DELETE FROM token WHERE id = ?');

@@ -22,8 +22,8 @@ export interface Conflict {
 }
 
 /**
- * Compares events that came again with the stored ones, and counts them. Of an event in conflict the latest other version is kept
- * for `courtd conflicts`, and of those the newest CONFLICT_COPIES. Call all of it in the transaction of the request.
+ * Compares events that came again with the stored ones, and counts them. The latest other version of an event in conflict is kept
+ * for `courtd conflicts`, for the newest CONFLICT_COPIES. Call all of it in the transaction of the request.
  */
 export class Duplicates {
   readonly #db: Database;
@@ -111,7 +111,7 @@ export class Duplicates {
   }
 }
 
-/** @returns whether the stored event is the same JSON value. Of one that was erased nothing else can be said. */
+/** @returns whether the stored event is the same JSON value. A redacted one cannot be compared. */
 function isSameEvent(stored: DecodedEvent, event: CourtEvent): boolean {
   return (
     stored.erased === true ||

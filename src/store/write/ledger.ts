@@ -3,7 +3,7 @@ import type { Database } from 'better-sqlite3';
 
 /**
  * The players who have been erased, by keyed hashes: a reader of the ledger can find out whether a known id was erased,
- * and not who was. What brings old events back (a restore, an import) applies it.
+ * and not who was. A restore or an import, which bring old events back, apply it.
  */
 export interface Erasure {
   readonly key: Buffer;
@@ -47,7 +47,7 @@ export function unfinishedErasureMs(db: Database): number | null {
 }
 
 /**
- * Adds to the ledger. Of the same player the later of two counts, and one that is finished stays so if another adds nothing to it.
+ * Adds to the ledger. The later of two entries of a player counts, and a finished one stays finished if another adds nothing.
  * Call it inside a transaction.
  * @param all not finished, if this database has not seen it applied.
  */

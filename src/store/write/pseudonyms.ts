@@ -28,8 +28,8 @@ export class Pseudonyms {
   }
 
   /**
-   * @returns the events as headquarters gets them: no string of payloads and unknown members is the id of a player who is known, and of
-   * an identity nothing is left but the name.
+   * @returns the events as headquarters gets them: no string of payloads and unknown members is the id of a known player, and an
+   * identity has nothing but the name.
    */
   under(events: readonly Arrival[]): Arrival[] {
     this.learn(events);

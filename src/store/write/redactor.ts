@@ -4,7 +4,7 @@ import { mentions, redact } from '../../protocol/playerRedaction.ts';
 import { ErasedPlayers, type Erasure, erasedName } from './ledger.ts';
 
 interface Redactable extends Pick<CourtEvent, 'payload' | 'extra' | 'type' | 'eotNs' | 'sessionId'> {
-  /** Of one that is stored: when it was received, milliseconds since 1970-01-01T00:00:00Z. */
+  /** When a stored one was received, in milliseconds since 1970-01-01T00:00:00Z. */
   readonly receivedMs?: number;
 }
 
@@ -30,7 +30,7 @@ export class Redactor {
   /** @returns the event itself if it names nobody who was erased. */
   redact<Event extends Redactable>(event: Event): Event {
     const happenedNs = timeOf(event);
-    // What cameras send is of now: it costs nothing.
+    // Cameras send events of now: these cost nothing.
     if (happenedNs >= this.#players.untilNs) return event;
     const left = redact(event, (player) => {
       const erasure = this.#players.find(player);

@@ -26,7 +26,7 @@ export interface Exchange {
   readonly at: number;
   /** When its body was whole, milliseconds since 1970. */
   bodyMs: number;
-  /** Of the body; empty if it did not come whole. */
+  /** The hash of the body; empty if it did not come whole. */
   digest: string;
   /** None if the box really rejects the request, for the faults of its events. */
   events: readonly SentEvent[];

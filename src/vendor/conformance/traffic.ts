@@ -20,7 +20,7 @@ export interface Resend {
 
 /** After this many other requests, a camera has given up on an event that it did not send again. */
 const LATER_REQUESTS = 10;
-/** After a 401 it must come back even if it sends nothing else. By how much it may wait longer than it was told. */
+/** After a 401 it must come back even if it sends nothing else. By how much it may wait longer than Retry-After. */
 const WAIT_TOLERANCE = { factor: 1.5, ms: 2_000 } as const;
 
 /** A recording, as the checks read it. */

@@ -76,7 +76,7 @@ const EVENT = {
 
 const count = (description: string) => ({ type: 'integer', minimum: 0, description });
 
-/** Of an object without other members. */
+/** The schema of an object without other members. */
 const closed = (properties: Readonly<Record<string, object>>, required = Object.keys(properties)) => ({
   type: 'object',
   required,

@@ -29,7 +29,7 @@ const NET = LENGTH / 2;
 /** Where players wait: feet from the net. */
 const HOME = 8;
 
-/** How a stroke usually goes. */
+/** The usual flight of a stroke. */
 interface Shot {
   readonly name: string;
   /** How far behind the net it lands, and the standard deviation of that, in feet. */
