@@ -170,7 +170,7 @@ class Camera {
   /** @returns what came in the place of a 202; undefined if that came. */
   async #try(body: readonly WireEvent[], isFirst: boolean): Promise<string | undefined> {
     try {
-      const answer = await this.#client.post(body, { Authorization: `Bearer ${this.#token}` });
+      const answer = await this.#client.postOnce(body, { Authorization: `Bearer ${this.#token}` });
       const text = await answer.text();
       if (answer.status !== 202) return `${answer.status}`;
       const { accepted, duplicates } = JSON.parse(text);

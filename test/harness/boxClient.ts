@@ -45,6 +45,11 @@ export class BoxClient {
     }
   }
 
+  /** As `post`, but a kept connection that the daemon was closing is a failure, too. */
+  postOnce(body: unknown, headers: Record<string, string>): Promise<Response> {
+    return answerOf(this.#request(body, headers));
+  }
+
   #request(body: unknown, headers: Record<string, string>): ClientRequest {
     const isRaw = typeof body === 'string' || body instanceof Uint8Array;
     const request = (scheme() === 'https' ? https : http).request({
