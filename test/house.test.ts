@@ -50,30 +50,27 @@ t.test('only the store loads SQLite, only the fleet NATS, and nothing node:http,
 const PRIVATE_LOOKS =
   /[.{] ?_(?!tcp\b)[a-z]\w*|\boverride \w+(?=\()|\.prototype\.\w+(?=\.call)|\bHPE_(?!HEADER_OVERFLOW\b)/g;
 
-t.test(
-  'what is private to Node is in one list, with where it is used and the test that tells of a change',
-  (t) => {
-    const codeOf = (file: string) => textOf(file).replaceAll(/^ *(?:\/\*\*|\*|\/\/).*$/gm, '');
-    const rows = tableBelow(ARCHITECTURE, '### What is private to Node');
-    const linked = (cell: string) => [...cell.matchAll(/\]\(([^)#]+\.ts)\)/g)].map(([, link]) => link!);
-    const listed = rows.map(([name, where, , tests]) => {
-      const used = linked(where!).map((link) => path.join(path.dirname(ARCHITECTURE), link));
-      const text = name!.replaceAll('`', '');
-      const users = files.filter((file) => codeOf(file).includes(text)).map((file) => path.join('src', file));
-      t.strictSame(used.toSorted(), users.toSorted(), text);
-      t.not(linked(tests!).length, 0, `${text} has a test`);
-      return text;
-    });
-    for (const file of files) {
-      const found = [...codeOf(file).matchAll(PRIVATE_LOOKS)].map(([looks]) => looks);
-      const missing = found.filter(
-        (looks) => !listed.some((text) => text.includes(looks.replace(/^[.{] ?/, ''))),
-      );
-      t.strictSame(missing, [], `${file} has nothing else`);
-    }
-    t.end();
-  },
-);
+t.test('each private part of Node is in one list, with its users and the test that finds a change', (t) => {
+  const codeOf = (file: string) => textOf(file).replaceAll(/^ *(?:\/\*\*|\*|\/\/).*$/gm, '');
+  const rows = tableBelow(ARCHITECTURE, '### What is private to Node');
+  const linked = (cell: string) => [...cell.matchAll(/\]\(([^)#]+\.ts)\)/g)].map(([, link]) => link!);
+  const listed = rows.map(([name, where, , tests]) => {
+    const used = linked(where!).map((link) => path.join(path.dirname(ARCHITECTURE), link));
+    const text = name!.replaceAll('`', '');
+    const users = files.filter((file) => codeOf(file).includes(text)).map((file) => path.join('src', file));
+    t.strictSame(used.toSorted(), users.toSorted(), text);
+    t.not(linked(tests!).length, 0, `${text} has a test`);
+    return text;
+  });
+  for (const file of files) {
+    const found = [...codeOf(file).matchAll(PRIVATE_LOOKS)].map(([looks]) => looks);
+    const missing = found.filter(
+      (looks) => !listed.some((text) => text.includes(looks.replace(/^[.{] ?/, ''))),
+    );
+    t.strictSame(missing, [], `${file} has nothing else`);
+  }
+  t.end();
+});
 
 t.test(`no file of src/ passes ${LINES_MAX} lines, and no two share a name`, (t) => {
   const long = files.filter((file) => textOf(file).split('\n').length > LINES_MAX + 1);
@@ -89,7 +86,7 @@ const TERMINAL_WRITERS = ['cli/terminal/output.ts'];
 const WRITES =
   /\b(?:stdout|stderr)\b\??\.(?:write|fd|end)\b|\{[^{}]*\bstd(?:out|err)\b[^{}]*\} = process\b|\bconsole\.\w+\(|\bwriteSync\([12]\b/;
 
-t.test('one way leads to a terminal: whatever is printed is escaped on it', (t) => {
+t.test('one module writes to a terminal, and it escapes what it prints', (t) => {
   const writers = files.filter((file) => {
     // Comments name these streams, too.
     return WRITES.test(textOf(file).replaceAll(/^\s*(?:\/?\*|\/\/).*$/gm, ''));
@@ -112,7 +109,7 @@ const CEILINGS = [
   { part: 'session', ceiling: 2_463, final: 2_400 },
   { part: 'fleet', ceiling: 1_495, final: 1_500 },
   { part: 'vendor', ceiling: 1_354, final: 1_400 },
-  { part: 'test', ceiling: 28_609, final: 26_000 },
+  { part: 'test', ceiling: 28_568, final: 26_000 },
   { part: 'scripts', ceiling: 2_541, final: 3_000 },
   { part: 'words', ceiling: 20_764, final: 25_000 },
 ];

@@ -29,7 +29,7 @@ export class Box {
   #nspawn: ChildProcess | undefined;
   #ended: Promise<void> = Promise.resolve();
   #leader = 0;
-  /** Commands that have not ended, for whoever asks why nothing goes on. */
+  /** Commands that have not ended, for the report of a step that hangs. */
   readonly running = new Set<string>();
 
   /** @param tree that it starts from, and leaves as it is. */
@@ -120,7 +120,7 @@ export class Box {
     throw new Error(`${command} ${args.join(' ')} ended with ${status}: ${(stderr + stdout).trim()}`);
   }
 
-  /** @returns the lines of its output as they come. @throws {Error} at the end, where that is not 0. */
+  /** @returns the lines of its output as they come. @throws {Error} at the end, if its exit status is not 0. */
   async *lines(command: string, ...args: string[]): AsyncGenerator<string> {
     const child = this.#enter(command, args);
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));

@@ -14,7 +14,7 @@ const HOSTS = '127.0.0.1 localhost\n::1 localhost\n';
 /**
  * A Debian tree, made once and then kept: in $XDG_CACHE_HOME, or in /var/cache.
  * @returns its folder; nobody writes to it.
- * @throws {Error} with what mmdebstrap said, where it cannot be had.
+ * @throws {Error} with what mmdebstrap said, if there is none to be had.
  */
 export async function debianTree(suite: Suite): Promise<string> {
   const cache = path.join(process.env.XDG_CACHE_HOME || '/var/cache', 'courtd-appliance');

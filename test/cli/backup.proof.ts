@@ -52,10 +52,7 @@ t.test(
     disk.fill(1024 ** 2);
     const { status, stderr } = await box.command('backup', disk.folder, '--keep', '1');
     t.equal(status, 1);
-    t.match(
-      stderr,
-      /^courtd: The disk of \/[^\n]+ is full: free some space there, or choose another place\.\n$/,
-    );
+    t.match(stderr, /^courtd: The disk of \/[^\n]+ is full[^\n]+\n$/);
     t.strictSame(fs.readdirSync(disk.folder).sort(), [older, 'filler']);
     disk.makeRoom();
     t.equal((await box.command('backup', disk.folder, '--keep', '1')).status, 0);
@@ -104,7 +101,7 @@ t.test(
     disk.fill(512 * 1024);
     const { status, stderr } = await courtd(['restore', file, '--data', disk.data]);
     t.equal(status, 1);
-    t.match(stderr, /^courtd: The disk of \/[^\n]+ is full: free some space and try again\.\n$/);
+    t.match(stderr, /^courtd: The disk of \/[^\n]+ is full[^\n]+\n$/);
     disk.makeRoom();
     t.strictSame(await state(), before);
   },

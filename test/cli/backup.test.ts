@@ -14,7 +14,7 @@ const large = stoppedBox(t, 5_000);
 const NAME = /^courtd-\d{8}T\d{6}Z\.db$/;
 const SENTENCE = /^courtd: [^\n]+\n$/;
 
-t.test('beside a daemon that takes events: a whole copy, and no camera is refused', async (t) => {
+t.test('a backup of a running daemon is a whole copy, and no camera is rejected', async (t) => {
   const folder = temporaryFolder(t);
   const daemon = await Daemon.start(t, ['--rate-limit', '0']);
   const cameras = new Cameras(t, daemon);

@@ -108,36 +108,33 @@ t.test('--full: a damaged page is a failure with what to do, and nothing is chan
   t.strictSame(fs.readFileSync(file), bytes);
 });
 
-t.test(
-  '--full beside a daemon that takes events and a prune: nothing is lost, nothing is wrong',
-  async (t) => {
-    const daemon = await Daemon.start(t);
-    let isOver = false;
-    let sent = 0;
-    const camera = async () => {
-      while (!isOver) {
-        const response = await daemon.post(events(100));
-        t.equal(response.status, 202);
-        sent += 100;
-      }
-    };
-    const cameras = Promise.all([camera(), camera()]);
-    const [first] = await Promise.all([
-      full(daemon.data),
-      daemon.command('prune', '--older-than', '1s', '--yes'),
-    ]);
-    t.match(first.level, /ok|warn/, first.message);
-    isOver = true;
-    await cameras;
-    t.match(await full(daemon.data), { level: 'ok' });
-    t.ok(sent > 0);
-    t.match(await courtd(['serve', '--port', '0', '--data', daemon.data]), {
-      status: 1,
-      stderr: 'Another "courtd serve"',
-    });
-    t.match(await (await daemon.post(event())).json(), { accepted: 1 }, 'the daemon still has its locks');
-  },
-);
+t.test('check --full during events and a prune finds nothing wrong, and nothing is lost', async (t) => {
+  const daemon = await Daemon.start(t);
+  let isOver = false;
+  let sent = 0;
+  const camera = async () => {
+    while (!isOver) {
+      const response = await daemon.post(events(100));
+      t.equal(response.status, 202);
+      sent += 100;
+    }
+  };
+  const cameras = Promise.all([camera(), camera()]);
+  const [first] = await Promise.all([
+    full(daemon.data),
+    daemon.command('prune', '--older-than', '1s', '--yes'),
+  ]);
+  t.match(first.level, /ok|warn/, first.message);
+  isOver = true;
+  await cameras;
+  t.match(await full(daemon.data), { level: 'ok' });
+  t.ok(sent > 0);
+  t.match(await courtd(['serve', '--port', '0', '--data', daemon.data]), {
+    status: 1,
+    stderr: 'Another "courtd serve"',
+  });
+  t.match(await (await daemon.post(event())).json(), { accepted: 1 }, 'the daemon still has its locks');
+});
 
 t.test('programs of the system that hang are not waited for', async (t) => {
   const system = new FakeSystemd(t);

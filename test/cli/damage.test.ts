@@ -19,7 +19,7 @@ t.test('a page that leads to some events twice, and to others never: the export 
   leadBack(box.data, 'first');
   const { status, stderr } = await box.command('export', 'session-1');
   t.equal(status, 1);
-  t.match(stderr, /Session "session-1" counts 400 events and has \d+: \d+ cannot be found\./);
+  t.match(stderr, /"session-1" .*400 events .*\d+/);
 });
 
 t.test('a page of one session is damaged: it is named, and the export continues with the next', async (t) => {

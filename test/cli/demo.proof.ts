@@ -44,7 +44,7 @@ class Demo {
   }
 }
 
-t.test('it sends for as long as it is told, says what it did, and leaves nothing running', async (t) => {
+t.test('a demo sends for the given time, reports what it did, and leaves nothing running', async (t) => {
   const report = path.join(temporaryFolder(t), 'report.html');
   const demo = new Demo(t, NODE, [DEMO, '--for', '3s', '--courts', '1', '-o', report]);
   const [, url = ''] = await demo.says(/A box listens at (\S+),/);

@@ -8,7 +8,7 @@ import { serveAgain } from '../harness/servingAgain.ts';
 runInProcess();
 serveAgain();
 
-t.test('of a player who is erased nothing is left, and of the others nothing is lost', async (t) => {
+t.test('an erasure leaves nothing of its player, and loses nothing of the others', async (t) => {
   const daemon = await Daemon.start(t);
   const sent = [...rally('match-1'), ...rally('match-2', 20)];
   await daemon.post(sent);

@@ -43,52 +43,49 @@ async function pruned(daemon: Daemon, ...args: string[]) {
   return { events, sessions };
 }
 
-t.test(
-  'beside a daemon that takes events: the old ones are gone, nothing else is, and no camera is refused',
-  async (t) => {
-    const daemon = await Daemon.start(t, ['--rate-limit', '0']);
-    const old = await post(daemon, 4_000, { session_id: 'old' });
-    const mixed = await post(daemon, 1_000, { session_id: 'mixed' });
-    await counts(daemon, [{ ...old[0], payload: {} }, old[1]]);
-    age(daemon, 100);
-    const kept = await post(daemon, 1_000, { session_id: 'mixed' });
-    const cameras = new Cameras(t, daemon, { cameras: 4 });
-    await cameras.more(200);
-    t.match(await pruned(daemon, '--older-than', '90d'), { events: 5_000, sessions: 2 });
-    await cameras.more(200);
-    await cameras.stop();
-    t.strictSame([...cameras.refused], [], 'no request was refused');
-    const { old: left, ...rest } = await listed(daemon);
-    t.equal(left, undefined, 'an empty session is not shown');
-    t.strictSame(rest, { mixed: 1_000, 'session-1': cameras.acknowledged.length });
-    t.strictSame(
-      await counts(daemon, kept.slice(0, 500)),
-      { accepted: 0, duplicates: 500 },
-      'a kept one is known',
-    );
-    t.strictSame(
-      await counts(daemon, old.slice(0, 500)),
-      { accepted: 500, duplicates: 0 },
-      'a pruned one is new',
-    );
-    t.strictSame(await counts(daemon, old.slice(0, 500)), { accepted: 0, duplicates: 500 });
-    await daemon.stop('SIGKILL');
-    const again = await Daemon.run(t, daemon.data, daemon.token);
-    t.strictSame(await counts(again, old.slice(0, 500)), { accepted: 0, duplicates: 500 });
-    t.strictSame(await counts(again, mixed.slice(0, 500)), { accepted: 500, duplicates: 0 });
-    t.strictSame(await counts(again, kept.slice(0, 500)), { accepted: 0, duplicates: 500 });
-    const shown = JSON.parse((await again.command('session', 'show', 'old', '--json')).stdout);
-    t.match(
-      shown,
-      { events: 500, duplicates: 1_000, conflicts: 0 },
-      'what was counted of pruned events is gone',
-    );
-    await again.stop();
-    const db = new Database(path.join(daemon.data, 'courtd.db'), { readonly: true });
-    t.equal(db.pragma('integrity_check', { simple: true }), 'ok');
-    db.close();
-  },
-);
+t.test('a prune deletes the old events alone, while the daemon rejects no camera', async (t) => {
+  const daemon = await Daemon.start(t, ['--rate-limit', '0']);
+  const old = await post(daemon, 4_000, { session_id: 'old' });
+  const mixed = await post(daemon, 1_000, { session_id: 'mixed' });
+  await counts(daemon, [{ ...old[0], payload: {} }, old[1]]);
+  age(daemon, 100);
+  const kept = await post(daemon, 1_000, { session_id: 'mixed' });
+  const cameras = new Cameras(t, daemon, { cameras: 4 });
+  await cameras.more(200);
+  t.match(await pruned(daemon, '--older-than', '90d'), { events: 5_000, sessions: 2 });
+  await cameras.more(200);
+  await cameras.stop();
+  t.strictSame([...cameras.refused], [], 'no request was refused');
+  const { old: left, ...rest } = await listed(daemon);
+  t.equal(left, undefined, 'an empty session is not shown');
+  t.strictSame(rest, { mixed: 1_000, 'session-1': cameras.acknowledged.length });
+  t.strictSame(
+    await counts(daemon, kept.slice(0, 500)),
+    { accepted: 0, duplicates: 500 },
+    'a kept one is known',
+  );
+  t.strictSame(
+    await counts(daemon, old.slice(0, 500)),
+    { accepted: 500, duplicates: 0 },
+    'a pruned one is new',
+  );
+  t.strictSame(await counts(daemon, old.slice(0, 500)), { accepted: 0, duplicates: 500 });
+  await daemon.stop('SIGKILL');
+  const again = await Daemon.run(t, daemon.data, daemon.token);
+  t.strictSame(await counts(again, old.slice(0, 500)), { accepted: 0, duplicates: 500 });
+  t.strictSame(await counts(again, mixed.slice(0, 500)), { accepted: 500, duplicates: 0 });
+  t.strictSame(await counts(again, kept.slice(0, 500)), { accepted: 0, duplicates: 500 });
+  const shown = JSON.parse((await again.command('session', 'show', 'old', '--json')).stdout);
+  t.match(
+    shown,
+    { events: 500, duplicates: 1_000, conflicts: 0 },
+    'what was counted of pruned events is gone',
+  );
+  await again.stop();
+  const db = new Database(path.join(daemon.data, 'courtd.db'), { readonly: true });
+  t.equal(db.pragma('integrity_check', { simple: true }), 'ok');
+  db.close();
+});
 
 t.test('with --keep the daemon deletes by itself, up to the first event that is young', async (t) => {
   const daemon = await Daemon.start(t, ['--keep', '24h']);

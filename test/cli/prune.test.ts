@@ -73,8 +73,7 @@ t.test('conflict copies, rejections and old databases go at the age of the event
   t.strictSame(await others(), all);
   t.match(await prune(), {
     status: 0,
-    stderr:
-      /^Deleted 0 events .*\. With them went 2 conflict copies, 1 rejection, 2 old databases \(300 B\)\.\n$/,
+    stderr: / 0 events .* 2 conflict copies, 1 rejection, 2 old databases \(300 B\)/,
   });
   t.strictSame(await others(), { conflicts: 1, rejections: 1, databases: 1 });
   t.equal((await box.exported('session-1')).length, 3);

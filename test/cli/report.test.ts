@@ -92,7 +92,7 @@ t.test('a session of which a player was erased says so, and what is missing for 
   t.match(page, /<dt>Left out<\/dt><dd>1 position without x_ft or y_ft\.</);
 });
 
-t.test('sections stand in one order, also where there is nothing to show in them', async (t) => {
+t.test('the sections of a report have one order, also if they are empty', async (t) => {
   const { page } = stored(t);
   for (const name of [HOSTILE, EMPTY]) {
     const sections = [...page(name).matchAll(/<section id="([\w-]+)"/g)].map(([, id]) => id);

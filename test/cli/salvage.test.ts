@@ -54,7 +54,7 @@ t.test('--salvage brings back what came after the backup as it was, with its mar
   const { status, stdout, stderr } = await command('restore', backup, '--salvage');
   t.strictSame([status, stdout], [0, ''], stderr);
   t.match(stderr, /^The replaced database is kept as [^\n]+\nRestored .*: 20 events of 1 session/);
-  t.match(stderr, /Salvaged 900 events .*: 900 accepted, 0 duplicates\./);
+  t.match(stderr, / 900 events .* 900 accepted, 0 duplicates/);
   t.strictSame(await lines(), all);
   t.match((await command('check', '--full')).stdout, /ok {4}database: Every page/);
 });

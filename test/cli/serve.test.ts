@@ -35,7 +35,7 @@ t.test('an address of another machine, or no address, ends the start with status
     const where = ['--host', host, '--port', '0', '--data', temporaryFolder(t)];
     const { status, stderr } = await commandInProcess(['serve', ...where]);
     t.equal(status, 1, host);
-    t.match(stderr, /^courtd: Cannot listen on [^\n]*\. Choose another with --host\.\n$/, host);
+    t.match(stderr, /^courtd: [^\n]* --host[^\n]*\n$/, host);
   };
   await Promise.all(['192.0.2.1', 'nowhere.invalid'].map(check));
 });

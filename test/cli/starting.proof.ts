@@ -12,7 +12,7 @@ import { trust } from '../harness/transport.ts';
 
 /** Signals that come while courtd starts: it waits for another program, which reads what a crash has left in the log. */
 
-/** @returns a start that is held up, with what lets it go on. */
+/** @returns a start that is held up, with what lets it continue. */
 async function heldUp(t: Test, args: readonly string[] = []) {
   const killed = await Daemon.start(t);
   t.equal((await killed.post(event())).status, 202);
@@ -53,7 +53,7 @@ t.test('a certificate that is replaced while it starts is served', async (t) => 
   t.equal(response.status, 202);
 });
 
-t.test('SIGTERM and SIGINT while it starts end it at once, in a way that systemd calls clean', async (t) => {
+t.test('SIGTERM and SIGINT end a daemon that starts at once, and systemd counts that as clean', async (t) => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const { child, exited, data, token, goOn } = await heldUp(t);
     child.kill(signal);

@@ -117,7 +117,7 @@ t.test('a 202 of the same address ends what its refusals for want of a token had
   t.strictSame(codes((await statusOf(t, daemon.data)).status), []);
 });
 
-t.test('who still uses an old token is said on the last day of its grace', async (t) => {
+t.test('status names the cameras with an old token on the last day of its grace', async (t) => {
   const daemon = await Daemon.start(t);
   await daemon.post(event({ eot: ago(0) }));
   await daemon.command('token', 'rotate', '--grace', '2d');
@@ -188,7 +188,7 @@ t.test('the tokens, once it runs: what is not known is null', async (t) => {
   t.match(list, { status: 1, stderr: /^courtd: The database in \S+ is damaged\. / });
 });
 
-t.test('names in wide characters leave the columns where they are', async (t) => {
+t.test('names in wide characters keep the columns of status', async (t) => {
   const daemon = await Daemon.start(t);
   // Six columns each in a terminal.
   const names = ['コート', '준결승', 'court1', 'e\u0301cran1'];

@@ -37,7 +37,7 @@ async function printed(daemon: Daemon, ...args: string[]): Promise<TailLine[]> {
     .map((line) => JSON.parse(line));
 }
 
-/** As an operator does: while a tail that a busy machine has stopped still has the database open, he is told to try again. */
+/** As an operator does: while a tail that a busy machine has stopped still has the database open, the command asks to try again. */
 async function restored(backup: string, data: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     const { status, stderr } = await courtd(['restore', backup, '--data', data]);
@@ -55,7 +55,7 @@ function age(data: string, days: number, where: string): void {
 }
 
 t.test(
-  'beside ingest, kill -9, restarts and prunes, --follow --after 0 gives what was acknowledged, in order, once',
+  'tail --follow --after 0 prints each acknowledged event once, in order, over kill -9, restarts and prunes',
   async (t) => {
     let daemon = await Daemon.start(t, ['--rate-limit', '0']);
     const { data, token } = daemon;
@@ -88,7 +88,7 @@ t.test(
   },
 );
 
-t.test('a restore beside --follow: it lets the database go, says what happened, and goes on', async (t) => {
+t.test('tail --follow closes the database for a restore, reports it, and continues', async (t) => {
   const daemon = await Daemon.start(t);
   const { data, token } = daemon;
   const [kept, lost, later] = [events(8), events(4), events(6)];
@@ -116,7 +116,7 @@ t.test('a restore beside --follow: it lets the database go, says what happened, 
   t.equal(tail.stderr.split('\n').length - 1, 1, 'once');
 });
 
-t.test('a database that goes away and comes back: said once each', async (t) => {
+t.test('tail --follow reports once that the database is missing, and once that it is back', async (t) => {
   const daemon = await Daemon.start(t);
   const { data, token } = daemon;
   await daemon.post(events(3));
@@ -136,7 +136,7 @@ t.test('a database that goes away and comes back: said once each', async (t) => 
 });
 
 t.test(
-  'a reader that stops: the database is let go, and with the seq of the last whole line none is left out',
+  'a tail whose reader has stopped closes the database, and --after its last line leaves no event out',
   async (t) => {
     const daemon = await Daemon.start(t, ['--rate-limit', '0']);
     const sent = events(3_000);

@@ -10,7 +10,7 @@ import { missingPrograms } from '../harness/needs.ts';
 const skip = missingPrograms({ curl: 'curl', python3: 'python3' }) ?? false;
 
 t.test(
-  'ten minutes to the first event: each step gets the answer that the guide shows',
+  'each step of the guide to the first event gets the answer that the guide shows',
   { skip },
   async (t) => {
     const daemon = await Daemon.start(t);
@@ -20,7 +20,7 @@ t.test(
     const file = path.join(daemon.data, 'steps.sh');
     fs.writeFileSync(file, steps);
     const { stdout, stderr } = await run('sh', ['-e', file], { cwd: daemon.data });
-    // The first step only says where the box is.
+    // The first step only sets the address of the box.
     const [said, ...answers] = stdout.split('\n---\n');
     t.strictSame({ said, stderr }, { said: '', stderr: '' });
     t.ok(answers.length >= 4);

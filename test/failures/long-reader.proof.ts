@@ -58,7 +58,7 @@ t.test('a WAL that a long reader holds is reported once above 256 MB, then trunc
   t.equal(fs.existsSync(path.join(daemon.data, 'courtd.db-wal')), false, 'all of it is in the file');
 });
 
-/** Checks that a large log is brought into the file beside the requests, however long that takes. */
+/** Checks that a large log is written to the file while requests are answered, however long that takes. */
 async function checkGoesOn(t: Asserts, daemon: Daemon, stopReading: () => void): Promise<void> {
   const effect = `delay_enter=${SLOW_MS * 1000}`;
   const fault = await Fault.begin(t, daemon, { calls: SYNC, effect, file: 'courtd.db' });

@@ -16,9 +16,8 @@ async function ended(daemon: Daemon): Promise<void> {
   for (; !isOver; await sleep(50)) await daemon.post(events(1)).catch(() => {});
 }
 
-const REMOVED =
-  /^\S+ was removed while courtd was using it: no more events are stored\. Put it back, .* start courtd again\.$/;
-const REPLACED = /^\S+ was replaced by another file while courtd was using it: /;
+const REMOVED = /^\S+courtd\.db\S* was removed .* Put it back/;
+const REPLACED = /^\S+ was replaced by another file /;
 
 const CASES: readonly (readonly [what: string, move: (file: string) => void, sentence: RegExp])[] = [
   ['the database is removed', (file) => fs.rmSync(file), REMOVED],
@@ -40,7 +39,7 @@ const CASES: readonly (readonly [what: string, move: (file: string) => void, sen
   [
     'the lock that keeps another daemon out is removed',
     (file) => fs.rmSync(path.join(path.dirname(file), 'courtd.lock')),
-    /^\S+ was removed while courtd was using it: no more events are stored\. Start courtd again\.$/,
+    /^\S+courtd\.lock was removed /,
   ],
 ];
 

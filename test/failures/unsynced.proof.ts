@@ -37,12 +37,12 @@ async function leaveUnsynced(t: Test, whileHeld = async (_daemon: Daemon) => {})
   return { data, token, unsynced, trace: path.join(temporaryFolder(t), 'trace') };
 }
 
-/** Checks that the log was written anew, and synced, before the first call like `next`. */
+/** Checks that the log was written again, and synced, before the first call like `next`. */
 function checkOrder(t: Test, trace: string, next: RegExp): void {
   const calls = fs.readFileSync(trace, 'utf8').split('\n');
   const written = calls.findIndex((call) => /pwrite64\(.*courtd\.db-wal/.test(call));
   const synced = calls.findIndex((call, i) => i > written && /fsync\(.*courtd\.db-wal/.test(call));
-  t.ok(written >= 0, 'the log was written anew');
+  t.ok(written >= 0, 'the log was written again');
   t.ok(synced >= 0 && synced < calls.findIndex((call) => next.test(call)), `and synced, before ${next}`);
 }
 

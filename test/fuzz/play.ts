@@ -36,7 +36,7 @@ export interface FuzzAnswer {
  * Upgrade waits for it.
  */
 const HANG_MS = 60_000;
-/** An address with many refusals is not let in for a second: those who ask oddly have others than those who look at what is stored. */
+/** An address with many refusals is not let in for a second: the odd requests have other addresses than those that read what is stored. */
 const ADDRESSES = 250;
 let played = 0;
 /** For an answer that may never come, because of what its request looks like. */

@@ -2,7 +2,7 @@ import type { History, Sent } from './history.ts';
 import type { Stored } from './storedReader.ts';
 
 /**
- * - unmountable: ext4 itself did not survive; - stopped: courtd does not start, or does not go on;
+ * - unmountable: ext4 itself did not survive; - stopped: courtd does not start, or does not continue;
  * - corrupt: SQLite finds the database damaged, or events are there that nobody sent;
  * - lost: an acknowledged event or token is gone, or a resend of one was stored as new;
  * - twice: an event is stored twice; - half: a part of a request is stored.

@@ -41,7 +41,7 @@ export function temporaryFolder(t: Cleanup): string {
 type Runner = (args: readonly string[], env: Record<string, string>) => Promise<CommandResult> | undefined;
 let runner: Runner | undefined;
 
-/** From now on commands are run by this, where it runs them at all (inProcess.ts). */
+/** From now on commands are run by this, if it runs them at all (inProcess.ts). */
 export function runCommandsWith(given: Runner): void {
   runner = given;
 }
@@ -51,7 +51,7 @@ export function courtd(args: readonly string[], env: Record<string, string> = {}
   return runner?.(args, env) ?? run(BIN, args, { env: cleanEnvironment(env) });
 }
 
-/** Makes a token as `courtd token rotate` does, and a database where there is none; without a process, or a look at systemd. */
+/** Makes a token as `courtd token rotate` does, and a database if there is none; without a process, or a look at systemd. */
 async function newToken(data: string): Promise<string> {
   const rotate = { data: new DataDirectory(data) };
   const { token } = await withDatabase(rotate, (db) => rotateToken(db, TOKEN_GRACE_S, Date.now()), {
@@ -114,7 +114,7 @@ function finder(wanted: Wanted): (line: LogLine) => boolean {
   return ({ msg }) => (typeof wanted === 'string' ? msg === wanted : wanted.test(msg));
 }
 
-/** Runs a command that only the daemon can carry out, beside one that is started for it. */
+/** Runs a command that needs the daemon, with one that is started for it. */
 export async function besideDaemon(t: Cleanup, data: string, ...args: string[]): Promise<CommandResult> {
   const daemon = await Daemon.run(t, data, '');
   const result = await daemon.command(...args);

@@ -2,7 +2,7 @@ import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { Problem } from '../../src/protocol/errors.ts';
 import type { EventRules } from '../../src/protocol/validate.ts';
 
-/** @returns the problem that a body is refused with; fails where there is none. */
+/** @returns the problem that a body is refused with; fails if there is none. */
 export function refusal(body: Buffer | string, rules: EventRules = {}): Problem {
   try {
     decodeBatch(Buffer.from(body), rules);

@@ -30,7 +30,7 @@ export function rally(session: string, at = 0): ReturnType<typeof event>[] {
   ];
 }
 
-/** @returns the files of a folder in which a text stands, whichever way JSON may write it. */
+/** @returns the files of a folder that contain a text, in any spelling of JSON. */
 export function filesWith(folder: string, text: string): string[] {
   const files = fs.readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
   return files

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { type Cleanup, start, temporaryFolder } from './daemon.ts';
 import { Lines } from './lines.ts';
 
-/** A program called systemd-notify that writes down what it was told: first on the PATH, it is all that courtd sees of systemd. */
+/** A program called systemd-notify that writes down its arguments: first on the PATH, it is all that courtd sees of systemd. */
 export class FakeNotify {
   /** The arguments of each call, separated by "|". */
   readonly messages: Lines<string>;

@@ -13,7 +13,7 @@ export interface Fault {
   readonly bytes?: string;
   /** Sent a little later, when the client may have gone on. */
   readonly late?: string;
-  /** How it goes on: nothing (the default), the end of the connection, or a reset. Where it hangs, the client has to give up. */
+  /** What follows: nothing (the default), the end of the connection, or a reset. If it hangs, the client has to give up. */
   readonly how?: 'end' | 'reset' | 'hang';
 }
 
@@ -39,7 +39,7 @@ export class FaultyServer {
     this.#faults = [...faults];
   }
 
-  /** @param faults one a request; where there is none, and after the last one, it answers as courtd does. */
+  /** @param faults one per request; without one, and after the last one, it answers as courtd does. */
   static async start(t: Cleanup, faults: readonly (Fault | undefined)[]): Promise<FaultyServer> {
     const box = new FaultyServer(faults);
     box.#server.listen(0, '127.0.0.1');

@@ -15,7 +15,7 @@ import { endOfLife, setEnvironment } from './processLife.ts';
 /** What runs until a signal comes is always in a process of its own. */
 const UNTIL_SIGNAL = ['serve', '--follow'];
 
-/** From now on `courtd()`, and `command()` of a daemon, run commands in this process where that is possible. */
+/** From now on `courtd()`, and `command()` of a daemon, run commands in this process if that is possible. */
 export function runInProcess(): void {
   runCommandsWith((args, env) =>
     args.some((arg) => UNTIL_SIGNAL.includes(arg)) ? undefined : commandInProcess(args, env),
@@ -27,7 +27,7 @@ let last: Promise<unknown> = Promise.resolve();
 /**
  * Runs a command in this process. One at a time: they share the environment, the exit status, and SQLite's locks, which belong
  * to a process.
- * @param input what it has on standard input: nothing, where none is given.
+ * @param input what it has on standard input: nothing, if none is given.
  */
 export function commandInProcess(
   args: readonly string[],

@@ -18,7 +18,7 @@ const STEP_MS = 120_000;
 let found: Promise<string> | undefined;
 
 /**
- * Fetches the program where it has not been fetched yet.
+ * Fetches the program if it has not been fetched yet.
  * @returns its path.
  * @throws {Error} if it cannot be had: there is no apt, no network, or the mirror does not answer.
  */
@@ -27,7 +27,7 @@ export function natsProgram(): Promise<string> {
   return found;
 }
 
-/** @returns why the program cannot be had here; false where it can. CI is told by the failure of what needs it. */
+/** @returns why the program cannot be had here; false if it can. CI is told by the failure of what needs it. */
 export async function missingNats(): Promise<string | false> {
   try {
     await natsProgram();

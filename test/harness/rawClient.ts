@@ -43,7 +43,7 @@ export function request(daemon: Pick<Daemon, 'port' | 'token'>, parts: RequestPa
 
 let neighbours = 0;
 
-/** @returns an address of this machine that nobody had before: who shows wrong tokens is not let in for a second. */
+/** @returns an address of this machine that nobody had before: an address that shows wrong tokens is not let in for a second. */
 export function newAddress(): string {
   neighbours++;
   return `127.1.${neighbours >> 8}.${neighbours & 255}`;
@@ -85,7 +85,7 @@ export class RawClient {
     return new RawClient(socket);
   }
 
-  /** The same where the daemon is not there yet, and only the kernel is: what is sent waits. */
+  /** The same if only the kernel listens, and not yet the daemon: what is sent waits. */
   static async knock(t: Cleanup, daemon: Daemon): Promise<RawClient> {
     const { socket, ready } = await connect({ host: '127.0.0.1', port: daemon.port, noDelay: true });
     t.teardown(() => socket.destroy());

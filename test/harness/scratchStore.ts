@@ -142,7 +142,7 @@ export function reseal(db: Database.Database, where = 'true'): void {
   }
 }
 
-/** What the store told the daemon. */
+/** What the store reported to the daemon. */
 export function recorder(): { on: StoreEvents; told: string[] } {
   const told: string[] = [];
   const tell = (what: keyof StoreEvents) => () => void told.push(what);

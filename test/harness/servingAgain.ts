@@ -10,7 +10,7 @@ import { type Child, cleanEnvironment, serveWith } from './daemon.ts';
  * what a box does and says, and not how its process starts and ends.
  */
 
-/** What such a process is told (servingProcess.ts). */
+/** What such a process receives (servingProcess.ts). */
 export interface Serve {
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
@@ -20,7 +20,7 @@ export interface Serve {
 export const END = 0;
 const PROCESS = path.resolve(import.meta.dirname, 'servingProcess.ts');
 
-/** From now on `Daemon.start` and `Daemon.run` take such a process, where none but courtd's own arguments are given. */
+/** From now on `Daemon.start` and `Daemon.run` take such a process, if only courtd's own arguments are given. */
 export function serveAgain(): void {
   serveWith((args, env) => new ServingAgain({ args, env }) as unknown as Child);
 }

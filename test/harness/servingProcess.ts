@@ -4,7 +4,7 @@ import { makeProgram, runProgram } from '../../src/cli/program.ts';
 import { endOfLife, setEnvironment } from './processLife.ts';
 import { END, type Serve } from './servingAgain.ts';
 
-/** The process of servingAgain.ts: serves one box after another, as it is told in messages. */
+/** The process of servingAgain.ts: serves one box after another, as messages ask it to. */
 
 const exit = process.exit.bind(process);
 let current: Serve | undefined;

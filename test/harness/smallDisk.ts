@@ -53,7 +53,7 @@ export class SmallDisk {
   }
 }
 
-/** Why none can be mounted here; false where one can. */
+/** Why none can be mounted here; false if one can. */
 export const withoutMount: string | false = await (async () => {
   if (process.getuid?.() !== 0) return 'only root can mount a small disk';
   try {

@@ -54,7 +54,7 @@ export class StoredReader {
   }
 }
 
-/** @yields what whoever uses SQL sees of the events, and not what our own code makes of a row. */
+/** @yields the events as SQL shows them, and not as our own code reads a row. */
 export function* storedEvents(
   db: Database.Database,
   where = 'true',

@@ -5,7 +5,7 @@ import { type Cleanup, type Daemon, run, start } from './daemon.ts';
 
 /** Makes the system calls of a running daemon fail or wait, for as long as one likes. */
 
-/** Why that cannot be done here; false where it can. */
+/** Why that cannot be done here; false if it can. */
 export const withoutStrace: string | false =
   (await run('strace', ['-qq', '-o', '/dev/null', 'true'])).status !== 0 &&
   'strace is not installed, or may not trace';
@@ -79,7 +79,7 @@ export class Fault {
     await stopped;
   }
 
-  /** Ends the fault: the daemon, which must be alive, goes on without it. */
+  /** Ends the fault: the daemon, which must be alive, continues without it. */
   async end(): Promise<void> {
     const ended = once(this.#child, 'exit');
     this.#child.kill('SIGTERM');

@@ -10,7 +10,7 @@ import { reseal } from './scratchStore.ts';
 /**
  * Runs the commands of a transcript in a box of its own, and writes down what they print.
  *
- * A line `$ COMMAND` is a command; `# TEXT` begins a block and says what it shows; all other lines are output: `  ` before standard
+ * A line `$ COMMAND` is a command; `# TEXT` begins a block and names what it shows; all other lines are output: `  ` before standard
  * output, `! ` before standard error, `= ` before an exit status other than 0. Commands are those of the shell, and:
  *
  *     $ serve [OPTIONS]              starts the daemon        $ stop | $ kill                ends it

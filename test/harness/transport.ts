@@ -19,7 +19,7 @@ export function trust(...trusted: readonly PairFiles[]): void {
   tls.setDefaultCACertificates(trusted.map(({ cert }) => fs.readFileSync(cert, 'utf8')));
 }
 
-/** What `courtd serve` is told. */
+/** Arguments for `courtd serve`. */
 export function serveArguments(): string[] {
   return pair === undefined ? [] : ['--tls-cert', pair.cert, '--tls-key', pair.key];
 }

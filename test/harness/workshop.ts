@@ -7,7 +7,7 @@ const MEMORY = '/dev/shm';
 const MEMORY_BYTES = 4 * 1024 ** 3;
 const UNMOUNT_TRIES = 40;
 
-/** A folder for images and mounts, in memory where there is room; whatever is made in it is undone at the end, however it comes. */
+/** A folder for images and mounts, in memory if there is room; everything that is made in it is undone at the end. */
 export class Workshop {
   readonly #name: string;
   readonly #folder: string;
@@ -60,7 +60,7 @@ export class Workshop {
   /**
    * Mounts an image, or a block device, at a folder of its own.
    * @returns the folder, and what unmounts it.
-   * @throws where the file system in it cannot be mounted.
+   * @throws if the file system in it cannot be mounted.
    */
   mount(image: string, name: string): { folder: string; unmount: () => void } {
     const folder = this.file(name);

@@ -66,7 +66,7 @@ export class Copy {
     return [...this.#certain].some((key) => this.#model.isShippable(key));
   }
 
-  /** Makes the box anew that was lost. */
+  /** Rebuilds the box that was lost. */
   async rebuild(directory: DataDirectory): Promise<void> {
     this.#model.rebuilding = this.#lost();
     await restoreDatabase(directory, this.#newest);

@@ -14,7 +14,7 @@ export type Call = 'write' | 'sync' | 'read' | 'open' | 'name' | 'lock';
 
 /**
  * Builds the disk (disk.c), unless it has been built before.
- * @returns the path of the library. @throws where there is no gcc.
+ * @returns the path of the library. @throws if there is no gcc.
  */
 export function buildDisk(): string {
   const key = createHash('sha256').update(fs.readFileSync(SOURCE)).digest('hex').slice(0, 16);

@@ -15,8 +15,8 @@ const IMAGE_BYTES = 64 * 1024 ** 2;
 const BACKED_MIB = 24;
 
 /**
- * To him whose sync it was; then to nobody who asks again, or who opens the file after that, though it is not on the disk and can be
- * read; and once to everybody who had it open.
+ * To the descriptor that was synced; then to none that asks again or is opened later, though the data are not on the disk and can be
+ * read; and once to each that was open.
  */
 const EXPECTED = { said: ['failed', 'ok', 'ok', 'failed', 'ok'], left: 'b' };
 
@@ -29,7 +29,7 @@ async function told(child: ChildProcess, breakIt: () => void): Promise<unknown> 
 }
 
 t.test(
-  'the disk of the histories says that a sync has failed to whom the kernel says it',
+  'the disk of the histories reports a failed sync to the same descriptors as the kernel',
   {
     skip: missingPrograms({ gcc: 'gcc libc6-dev' }) ?? false,
   },
@@ -42,7 +42,7 @@ t.test(
 );
 
 t.test(
-  'the kernel says so once to each who has the file open, on ext4',
+  'the kernel reports a failed sync once to each open descriptor, on ext4',
   {
     skip: withoutMount || (missingPrograms({ 'mkfs.ext4': 'e2fsprogs', losetup: 'mount' }) ?? false),
   },

@@ -9,7 +9,7 @@ import { timeline } from './world.ts';
 /** When each history begins, by the clock of the box. */
 export const EPOCH_MS = Date.UTC(2026, 2, 14, 15);
 
-/** The data directory of a box that has just been set up: making it anew for each history would take as long as the history. */
+/** The data directory of a box that has just been set up: making it for each history would take as long as the history. */
 export class Image {
   readonly #files: readonly (readonly [name: string, bytes: Buffer])[];
 

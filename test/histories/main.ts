@@ -12,7 +12,7 @@ import type { Found, Told } from './player.ts';
 
 /**
  * A simulation of the store: `npm run histories -- [--seconds N] [--seed S] [--plant FAULT] [--list]`. ../README.md says how it works, and
- * what it cannot see. The last line is `histories N, violations V, seed S`; the exit status 1 where there is a violation.
+ * what it cannot see. The last line is `histories N, violations V, seed S`; the exit status is 1 if there is a violation.
  */
 
 /** A history takes milliseconds: one that is not over by then does not end. */

@@ -4,7 +4,7 @@ import type { Counts } from '../../src/store/write/appender.ts';
 import { isLeft, type KnownErasure, notErased } from './erasures.ts';
 import type { Backup, Key, KnownToken, Lost, PruneRule, Request, Sent } from './known.ts';
 
-/** What a box may hold, and what it must: told by its answers alone. */
+/** What a box may hold and what it must, by its answers alone. */
 export class Model {
   readonly keys = new Map<string, Key>();
   readonly requests = new Set<Request>();
@@ -128,7 +128,7 @@ export class Model {
   pruneBegins(rule: PruneRule): void {
     this.#prunes.add(rule);
     this.#markPrunable(rule);
-    // What was a duplicate as it was sent may be stored anew.
+    // What was a duplicate as it was sent may be stored again.
     for (const request of this.requests)
       for (const event of request.events) this.#mayStore(event, request, request.sentMs);
   }
@@ -190,7 +190,7 @@ export class Model {
       if (!present.has(key)) this.violate(`${key} was acknowledged, and nobody can read it`);
   }
 
-  /** Whether whoever has read this far must have it. */
+  /** Whether a reader that has read this far must have it. */
   isShippable(key: string): boolean {
     return !this.#prunable.has(key);
   }
@@ -247,7 +247,7 @@ export class Model {
     this.restoring = undefined;
   }
 
-  /** The box was made anew: it has what its copy had, and knows nothing else. */
+  /** The box was rebuilt: it has what its copy had, and knows nothing else. */
   #rebuilt({ possible, certain, erasedBeforeNs, isRevoked }: Lost): void {
     this.keys.clear();
     for (const [key, lines] of possible) {
@@ -264,7 +264,7 @@ export class Model {
         receivedMs: { least: Math.min(...times), most: Math.max(...times) },
       });
     }
-    // Seqs of what was not copied are given again; whoever had read that begins anew.
+    // Seqs of what was not copied are given again; a reader of those begins again.
     this.#seqs.clear();
     this.#tailed.clear();
     this.tailSeq = 0;
@@ -343,7 +343,7 @@ export class Model {
     const { least, most } = known.receivedMs;
     if (receivedMs < least || receivedMs > most)
       this.violate(`${key} was received at ${receivedMs}, not ${least} to ${most}`);
-    // As it was sent, where that is known: an erasure may take more of it.
+    // As it was sent, if that is known: an erasure may take more of it.
     known.texts = [
       { text: known.texts.find((one) => isLeft(one.text, text, this.erasures))?.text ?? text, by: undefined },
     ];

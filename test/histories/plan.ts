@@ -1,6 +1,6 @@
 import { Random } from '../../src/vendor/simulate/random.ts';
 
-/** What happens in a history, besides time. Each is tried beside the others. */
+/** What happens in a history, besides time. Each is tried together with the others. */
 export const KINDS = [
   'request',
   'resend',

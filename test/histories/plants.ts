@@ -43,7 +43,7 @@ export const PLANTS: readonly Plant[] = [
   {
     name: 'wal-trusted',
     near: ['failing', 'killAtCall'],
-    what: 'a start only syncs what a killed process had written, also where a sync of that has failed',
+    what: 'a start only syncs what a killed process had written, even if a sync of that has failed',
     changes: [{ file: 'store/db/rewriteWal.ts', from: '      overwrite(fd, bytes);\n', to: '' }],
   },
   {
@@ -54,7 +54,7 @@ export const PLANTS: readonly Plant[] = [
   {
     name: 'io-error-passes',
     near: ['request', 'failing', 'cut'],
-    what: 'after an I/O error the store goes on',
+    what: 'after an I/O error the store continues',
     changes: [
       {
         file: 'store/db/sqliteErrors.ts',
@@ -120,7 +120,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'cursor-believed',
-    what: 'a shipper goes on where it believes to be, without asking headquarters after a lost answer',
+    what: 'a shipper continues from its own cursor, without asking headquarters after a lost answer',
     changes: [
       {
         file: 'fleet/ship/shipper.ts',
@@ -161,7 +161,7 @@ export const PLANTS: readonly Plant[] = [
   {
     name: 'copy-keeps-erased',
     near: ['erase', 'copy'],
-    what: 'a copy keeps the events of who was erased',
+    what: 'a copy keeps the events of an erased player',
     changes: [
       {
         file: 'store/keep/copyRows.ts',

@@ -118,7 +118,7 @@ t.test('under load, a restart with the socket held open loses no request', async
   t.strictSame(stored.sort(), sent.sort());
 });
 
-t.test('who connects after a kill -9 waits, and is served by the next process', async (t) => {
+t.test('a client that connects after a kill -9 waits, and the next process serves it', async (t) => {
   const data = temporaryFolder(t);
   const token = await tokenFor(data);
   const holder = await SocketHolder.start(t, data);

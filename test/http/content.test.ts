@@ -175,7 +175,7 @@ t.test('of an array a fault names the index of its event, and hides no other fau
   );
 });
 
-t.test('of all this nothing is stored', (t) => table.holdsNothingElse(t));
+t.test('nothing of a rejected request is stored', (t) => table.holdsNothingElse(t));
 
 let sessions = 0;
 

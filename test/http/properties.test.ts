@@ -35,7 +35,7 @@ const FAULTS = [
   { type: undefined },
 ];
 
-t.test('a batch with any invalid event is refused whole, and names each of them', async () => {
+t.test('a batch with any invalid event is rejected whole, and the answer names each of them', async () => {
   const flags = fc.array(fc.option(fc.constantFrom(...FAULTS)), { minLength: 1, maxLength: 30 });
   const property = fc.asyncProperty(flags, async (faults) => {
     const session_id = newSession();

@@ -28,7 +28,7 @@ function large(authorization: string, isChunked: boolean): Buffer {
   ]);
 }
 
-t.test('who sends 40 MB and only then reads gets the whole 413 or 401, and then the end', async (t) => {
+t.test('a client that sends 40 MB before it reads gets the whole 413 or 401, and then the end', async (t) => {
   for (const isChunked of [false, true]) {
     for (const [status, code, authorization] of [
       [413, 'body_too_large', `Bearer ${daemon.token}`],
@@ -46,9 +46,9 @@ t.test('who sends 40 MB and only then reads gets the whole 413 or 401, and then 
   }
 });
 
-t.test('who sends on for ever after its answer is cut off', async (t) => {
+t.test('a client that sends without end after its answer is cut off', async (t) => {
   const client = await RawClient.connect(t, daemon, newAddress());
-  // It does not look at what it is told.
+  // It does not read its answer.
   client.socket.pause();
   const headers = { authorization: WRONG, 'transfer-encoding': 'chunked' };
   client.send(request(daemon, { headers }));
@@ -91,7 +91,7 @@ t.test('the connection of a rejected client that leaves without its body is rele
   const staying = await RawClient.connect(t, daemon, newAddress());
   staying.socket.pause();
   staying.send(request(daemon, { headers: { authorization: WRONG, 'content-length': '1000' } }));
-  const drained = staying.over.then(() => 'who stays was let go first');
+  const drained = staying.over.then(() => 'the client that stays was closed first');
   for (const headers of [{ 'content-length': '1000' }, { 'transfer-encoding': 'chunked' }]) {
     const client = await RawClient.connect(t, daemon, newAddress());
     client.send(request(daemon, { headers: { authorization: WRONG, ...headers } }));
@@ -124,12 +124,12 @@ t.test('a request that is too slow gets 408, and the connection ends', async (t)
     const client = await RawClient.connect(t, daemon, newAddress());
     client.send(request(daemon, { headers: { authorization: WRONG, 'content-length': '1000' } }));
     checkProblem(t, await client.next(), 401, 'unauthorized', 'a refused sender that stalls');
-    t.equal(await client.over, null, 'is let go');
+    t.equal(await client.over, null, 'is closed');
   };
   await Promise.all([...waits, refused()]);
 });
 
-t.test('after all this the daemon serves on, and its log holds no token and no fault', async (t) => {
+t.test('after rude clients the daemon still serves, and its log has no token and no fault', async (t) => {
   t.equal((await RawClient.ask(t, daemon, good())).body, ACCEPTED);
   t.equal(await daemon.stop(), 0);
   const faults = daemon.log.filter(({ level }) => level === 'error' || level === 'fatal');

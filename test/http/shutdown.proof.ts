@@ -44,7 +44,7 @@ t.test('a stop under load answers every request, and a restart has every acknowl
   t.strictSame(
     await Promise.all(senders),
     senders.map(() => null),
-    'told with Connection: close, and never reset',
+    'closed with Connection: close, and never reset',
   );
   const again = await Daemon.run(t, daemon.data, daemon.token);
   const stored = (await again.exported('session-1')).map((line) => JSON.parse(line).event_id);

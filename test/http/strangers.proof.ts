@@ -4,7 +4,7 @@ import { Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { newAddress, RawClient, request } from '../harness/rawClient.ts';
 
-/** What somebody on the network can do who has no token: each of these once ended the daemon, or made cameras wait. */
+/** What a client without a token can do: each of these once ended the daemon, or made cameras wait. */
 
 const ACCEPTED = '{"accepted":1,"duplicates":0}';
 /** The smallest request there is. */
@@ -14,7 +14,7 @@ const PIECE = Buffer.from(SMALLEST.repeat(Math.floor(65_536 / SMALLEST.length)))
 const good = (daemon: Daemon) => request(daemon, { body: JSON.stringify(event()) });
 const wrong = (daemon: Daemon) => request(daemon, { headers: { authorization: 'Bearer wrong' } });
 
-t.test('who pipelines without a token gets one answer, and is cut off', async (t) => {
+t.test('a client that pipelines without a token gets one answer, and is cut off', async (t) => {
   const daemon = await Daemon.start(t);
   const client = await RawClient.connect(t, daemon, newAddress());
   client.send(Buffer.concat([wrong(daemon), wrong(daemon), PIECE]));
@@ -27,7 +27,7 @@ t.test('who pipelines without a token gets one answer, and is cut off', async (t
   t.equal(refused.length, 1);
 });
 
-t.test('an address has so many connections, and the newest of more is closed', async (t) => {
+t.test('an address has a limit of connections, and the newest beyond it is closed', async (t) => {
   const daemon = await Daemon.start(t);
   const address = newAddress();
   const open = () => RawClient.connect(t, daemon, address);

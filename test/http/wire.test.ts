@@ -87,7 +87,7 @@ t.test('the first of several faults is answered, in the order of the guide', asy
   }
 });
 
-t.test('the sentence says what to send instead', async (t) => {
+t.test('the error of an answer names what to send instead', async (t) => {
   const sentences: [sentence: RegExp, bytes: Buffer][] = [
     [/application\/json/, good({ headers: { 'content-type': 'text/csv' } })],
     [/keep the events/, good({ headers: { authorization: 'Bearer wrong' } })],

@@ -4,12 +4,12 @@ import { type Behaviour, gather, head, type Target } from './crowd.ts';
 
 /**
  * What can stand between a camera and its 202: `fork(attacks.ts, [name, JSON of the target])` says 'ready' when the attack is in
- * full swing, and goes on until it is killed.
+ * full swing, and continues until it is killed.
  */
 
 const KIB = 1024;
 const PIECE_BYTES = 64 * KIB;
-/** A sender that was told to wait. */
+/** A sender that was answered 503. */
 const RETRY_MS = 1_000;
 /** The smallest request that gets as far as the token. */
 const TOKENLESS = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(2_000));

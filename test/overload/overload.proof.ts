@@ -12,7 +12,7 @@ import { ATTACK_NAMES, type AttackName } from './attacks.ts';
 const MEMORY_MIB = 384;
 /** What cameras send during each attack, at least. */
 const EVENTS = 400;
-/** A camera is told to wait, or its connection had to make room. */
+/** A camera must wait, or its connection had to make room. */
 const RETRIED = ['overloaded', 'gone'];
 
 t.setTimeout(900_000);
@@ -35,14 +35,14 @@ async function attack(t: Test, name: AttackName): Promise<void> {
 }
 
 for (const name of ATTACK_NAMES) {
-  t.test(`beside ${name} cameras are answered rightly, and memory is bounded`, async (t) => {
+  t.test(`during ${name} cameras get right answers, and memory is bounded`, async (t) => {
     await attack(t, name);
     const cameras = new Cameras(t, daemon, { cameras: 2, batch: 5, pauseMs: 50 });
     await cameras.more(EVENTS);
     await cameras.stop();
     sent += cameras.acknowledged.length;
     const others = [...cameras.refused.keys()].filter((code) => !RETRIED.includes(code));
-    t.strictSame(others, [], 'every other answer tells to try again');
+    t.strictSame(others, [], 'every other answer asks to try again');
     t.ok(peakMib() <= MEMORY_MIB, `${peakMib().toFixed(0)} of ${MEMORY_MIB} MiB`);
     t.equal(daemon.child.exitCode ?? daemon.child.signalCode, null, 'the daemon lives');
   });

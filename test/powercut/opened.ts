@@ -5,7 +5,7 @@ import { Daemon } from '../harness/daemon.ts';
 import { UNWATCHED } from '../harness/storeEvents.ts';
 import { untilExit } from '../harness/untilExit.ts';
 
-/** What the daemon is told: the disk is small, and one sender is as fast as all cameras. */
+/** Options of the daemon: the disk is small, and one sender is as fast as all cameras. */
 export const SERVE: readonly string[] = ['--rate-limit', '0', '--min-free', '0'];
 
 /** courtd on a disk after a cut: it has started. */

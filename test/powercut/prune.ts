@@ -6,7 +6,7 @@ const OLDER_THAN = '1s';
 /** No fault: its daemon was killed, or is just being started. */
 const CUT_SHORT = /ended before the work was done|does not run/;
 
-/** Runs `courtd prune` beside the senders, again and again until they have ended, once at the least. */
+/** Runs `courtd prune` while cameras send, again and again until they have ended, once at the least. */
 export async function pruneUntil(
   over: Promise<unknown>,
   data: string,

@@ -29,7 +29,7 @@ t.test('a missing field is required, and a value that is no object is no event',
     const issues = [{ path: '', message: /^must be an object, was / }];
     t.match(explain([sent]).members.invalid, [{ index: 0, event_id: null, issues }], show(sent));
   }
-  t.match(explain([null]).message, 'First: event 0, it must be an object, was null.');
+  t.match(explain([null]).message, /event 0.* object.* null/);
 });
 
 t.test('a bad value is quoted with what must hold', async (t) => {
@@ -97,10 +97,10 @@ t.test('a body that is not JSON is rejected with the reason, and is not quoted',
   const cases: [message: string | RegExp, ...bodies: (string | Buffer)[]][] = [
     ['The body is not JSON: it ends too early.', '', '[', one.slice(0, -1), '[1,', '{"a', '{"a":"\\u00'],
     [/: unexpected text at byte \d+\.$/, `${one}x`, `${one},${one}`, `[${one} ${one}]`, '{"a":1,}', 'nul'],
-    [/: a second value follows the first at byte \d+\. Send one array/, `${one}\n${one}`, `[${one}][${one}]`],
+    [/second value .* at byte \d+/, `${one}\n${one}`, `[${one}][${one}]`],
     [/^The body starts with a byte order mark/, `\ufeff${one}`],
     ['The body is not valid UTF-8.', Buffer.from([...Buffer.from(one), 0xff])],
-    [/^The body must be one event \(a JSON object\) or an array of events\.$/, 'null', '1e400', '"{}"'],
+    [/JSON object.* array/, 'null', '1e400', '"{}"'],
     ...['NaN', 'Infinity', '-Infinity'].map((word): [string, string] => {
       const body = one.replace('12.5', word);
       const place = `${word} at byte ${body.indexOf(word)}`;

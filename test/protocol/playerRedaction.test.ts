@@ -91,7 +91,7 @@ t.test('a text that is truncated within an escape names the players before it', 
   t.notOk(mentions('{"note":"anna\\', isAnna));
 });
 
-t.test('a player is who payload.player_id names, a number by its digits', async (t) => {
+t.test('payload.player_id names a player, a number by its digits', async (t) => {
   t.equal(playerOf('{"player_id":"anna"}'), 'anna');
   t.equal(playerOf('{"pl\\u0061yer_id":"anna"}'), 'anna');
   t.equal(playerOf('{"player_id":7}'), '7');

@@ -42,7 +42,7 @@ export async function trouble(walk: Walk, { box }: Venue): Promise<() => Promise
   });
 
   return () =>
-    walk.step('somebody is told, and mends it', async () => {
+    walk.step('an alert reports the failed backup, and the operator mends it', async () => {
       while ((await box.run('test', '-s', `${TOLD}/messages`)).status !== 0) await sleep(LOOK_MS);
       const [line = ''] = (await box.must('cat', `${TOLD}/messages`)).split('\n');
       const message = JSON.parse(line) as AlertMessage;

@@ -51,7 +51,7 @@ t.test('a log that an operator gave a new epoch loses nothing', async (t) => {
   t.equal(
     (await start(renewed, { a: chunk(700, 780) }, true)).seq,
     780,
-    'nothing is repeated where it is whole',
+    'nothing is repeated if it is whole',
   );
   t.equal(
     (await start(renewed, { a: chunk(700, 780) }, false)).seq,

@@ -66,7 +66,7 @@ export class Headquarters {
   }
 }
 
-/** @returns the faults of a chain: none if each message continues where the one before it ended. */
+/** @returns the faults of a chain: none if each message continues behind the one before it. */
 export function gapsOf(messages: readonly FleetMessage[]): string[] {
   return messages.flatMap(({ after }, i) => {
     const before = messages[i - 1]?.last ?? 0;

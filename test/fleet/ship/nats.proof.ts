@@ -40,7 +40,7 @@ const fleet = skip ? undefined! : await fleetOf(t);
 t.test('a chunk is stored only behind the message that its shipper has seen last', { skip }, async (t) => {
   const log = new NatsLog(new Connector({ url: fleet.servers.url }), 'venue-0', () => {});
   t.teardown(() => log.close());
-  const chunk = (seq: number) => ({ after: seq - 1, last: seq, lines: [`${arrivalLine(seq)}\n`] });
+  const chunk = (seq: number) => ({ after: seq - 1, last: seq, lines: [arrivalLine(seq)] });
   const isRefused = (seq: number, last: number) =>
     log.publish('e', chunk(seq), last).then(
       () => false,

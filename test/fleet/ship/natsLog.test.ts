@@ -15,7 +15,7 @@ interface Answered {
   readonly data?: string;
 }
 
-const CHUNK = { lines: [`${arrivalLine(1)}\n`], last: 1, after: 0 };
+const CHUNK = { lines: [arrivalLine(1)], last: 1, after: 0 };
 
 async function logAt(t: Test, { info = {}, headers = '', data = '' }: Answered): Promise<NatsLog> {
   const sockets = new Set<Socket>();

@@ -93,7 +93,7 @@ t.test('each player has one pseudonym in all sessions, and never the id that cam
   t.match((await box.lines()).join(''), /"opponent":"p-2"/, 'the box has them as they were sent');
 });
 
-t.test('who was erased has no pseudonym, and who was seen before the feed began has one', async (t) => {
+t.test('an erased player has no pseudonym, and a player from before the feed has one', async (t) => {
   const box = boxOf(t);
   box.put(hit('anna-17', { opponent: 'p-2' }), hit('p-2'));
   const [, second] = eventsOf(await stream(box));

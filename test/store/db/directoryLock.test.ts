@@ -16,7 +16,7 @@ t.test('a directory has one daemon, and a start waits for a process that only ch
   t.end();
 });
 
-t.test('who looks whether there is a daemon does not take another who looks for one', (t) => {
+t.test('two commands that look for a daemon do not take each other for one', (t) => {
   const directory = new DataDirectory(temporaryFolder(t));
   lockDirectory(directory).close();
   const other = new Database(directory.file('lock'));

@@ -7,7 +7,7 @@ import { restoreDatabase } from '../../../src/store/keep/restoreDatabase.ts';
 import { BIN, courtd, temporaryFolder } from '../../harness/daemon.ts';
 
 t.test(
-  'a process that opens the database during a restore fails, and leaves no WAL beside the new one',
+  'a process that opens the database during a restore fails, and leaves no WAL for the new one',
   async (t) => {
     const data = temporaryFolder(t);
     const file = path.join(temporaryFolder(t), 'backup.db');

@@ -153,7 +153,7 @@ t.test('a program that opens the database before it is locked keeps it', async (
     other.pragma('journal_mode = WAL');
     other.close();
   });
-  await t.rejects(restoring, { message: /is locked by another program: try again when it is done\.$/ });
+  await t.rejects(restoring, { message: /is locked by another program/ });
 });
 
 t.test('a disk that fills up while a backup is checked does not make it a damaged one', async (t) => {

@@ -168,7 +168,7 @@ async function makeStore(t: Cleanup) {
 }
 
 t.test(
-  'who has waited 250 ms while the event loop was busy is tried once more: the lock has gone',
+  'a request that waited 250 ms in a busy event loop is tried once more, because the lock may be gone',
   async (t) => {
     const { store, lock, release } = await makeStore(t);
     lock();
