@@ -6,9 +6,9 @@ import { membersOf } from '../../base/json.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { counted } from '../../base/units.ts';
 import { assertDaemonRuns, rulesOf } from '../../control/controlClient.ts';
-import type { ProblemMembers } from '../../protocol/errors.ts';
 import type { EventRules } from '../../protocol/validate.ts';
-import { type FileEvent, FileFault, readEvents, sentenceOf } from '../../session/import/eventFile.ts';
+import { type FileEvent, readEvents } from '../../session/import/eventFile.ts';
+import { FileFault } from '../../session/import/fileBytes.ts';
 import type { DataOption } from '../../store/db/withDatabase.ts';
 import { json, notEmpty } from '../options/optionParsers.ts';
 import { type JsonOption, printJson, progress, say } from '../terminal/output.ts';
@@ -85,12 +85,9 @@ function print(files: readonly ImportedFile[], dryRun: boolean, isJson: boolean)
 }
 
 async function checkFile(one: ImportedFile, rules: EventRules): Promise<void> {
-  const onFault = (fault: FileFault) => tell(one, fault);
-  try {
-    for await (const _event of readEvents(one.file, rules, onFault)) one.events++;
-  } catch (error) {
-    if (!(error instanceof FileFault)) throw error;
-    onFault(error);
+  for await (const event of readEvents(one.file, rules)) {
+    if (event instanceof FileFault) tell(one, event);
+    else one.events++;
   }
 }
 
@@ -105,6 +102,7 @@ async function importFile(one: ImportedFile, rules: EventRules, data: DataDirect
   };
   try {
     for await (const event of readEvents(one.file, rules)) {
+      if (event instanceof FileFault) throw event;
       if (batch.length >= BATCH.events || bytes + event.text.length > BATCH.bytes) await flush();
       batch.push(event);
       bytes += event.text.length;
@@ -133,7 +131,7 @@ async function post(one: ImportedFile, data: DataDirectory, batch: readonly File
   for (let tries = 1; ; tries++) {
     const sentAt = performance.now();
     const { status, headers, body: text } = await send(data, body);
-    const { accepted, duplicates, code, error, ...problem } = membersOf(text);
+    const { accepted, duplicates, code, error } = membersOf(text);
     if (status === 202) {
       one.events += batch.length;
       one.accepted += Number(accepted);
@@ -148,7 +146,7 @@ async function post(one: ImportedFile, data: DataDirectory, batch: readonly File
       await post(one, data, batch.slice(0, half));
       return post(one, data, batch.slice(half));
     }
-    if (status === 400 || status === 413) throw faultOf(batch, { ...problem, error });
+    if (status === 413) throw new FileFault(batch[0]!.line, String(error));
     if (status !== 503 || code === 'storage_full' || tries === TRIES)
       throw new OperatorError(
         `The daemon of ${data} did not store the events: ${error ?? `it answered ${status}`} Import again when that is solved: no event is stored twice.`,
@@ -167,12 +165,4 @@ async function send(data: DataDirectory, body: Buffer): Promise<HttpAnswer> {
       `The daemon of ${data} stopped before it answered. Start it with "sudo systemctl start courtd", and import again: no event is stored twice.`,
     );
   }
-}
-
-/** @param problem what the daemon answered. */
-function faultOf(batch: readonly FileEvent[], problem: ProblemMembers & { error?: unknown }): FileFault {
-  const [first] = problem.invalid ?? [];
-  const members = first === undefined ? problem : { details: first.issues };
-  const message = sentenceOf({ message: String(problem.error ?? ''), members });
-  return new FileFault(batch[first?.index ?? 0]?.line ?? null, message);
 }

@@ -1,28 +1,20 @@
 import { BODY_BYTES } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { type Line, splitLines } from '../../base/splitLines.ts';
+import { splitLines } from '../../base/splitLines.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { Problem } from '../../protocol/errors.ts';
 import { JsonError } from '../../protocol/jsonLexer.ts';
 import { JsonReader } from '../../protocol/jsonReader.ts';
 import type { EventRules } from '../../protocol/validate.ts';
-import { OTHER_FORMAT, readUnpacked, UnreadableFile } from './fileBytes.ts';
+import { FileFault, readUnpacked } from './fileBytes.ts';
 
 const OPEN_ARRAY = 0x5b;
 const SPACES = new Set(Buffer.from(' \t\r'));
 /** What `export`, `tail --json`, `fleet tail` and `rejections export` write around an event. */
 const AROUND = ['box', 'epoch', 'seq', 'received_at', 'erased', 'late', 'request_id', 'index', 'faults'];
-
-/** A fault of a file, and its line. */
-export class FileFault extends Error {
-  /** From 1 on; null if the file cannot be read at all. */
-  readonly line: number | null;
-
-  constructor(line: number | null, message: string) {
-    super(message);
-    this.line = line;
-  }
-}
+/** How an export begins the line of an erased event. The mark is no part of the event. */
+const MARKED = '{"erased":true,"event_id":';
+const EVENT_ID = '{"event_id":';
 
 /** An event of a file. */
 export interface FileEvent {
@@ -34,70 +26,45 @@ export interface FileEvent {
 
 /**
  * Reads a file of one event per line; empty lines count and hold none. Each is what a request with one event would be.
- * @param onFault takes the fault of a line, which is left out; absent: it is thrown.
- * @throws {FileFault}
+ * @yields each event, and each fault in its place.
  */
-export async function* readEvents(
-  file: string,
-  rules: EventRules,
-  onFault: (fault: FileFault) => void = (fault) => {
-    throw fault;
-  },
-): AsyncGenerator<FileEvent> {
-  for await (const { bytes, number } of linesOf(file)) {
-    try {
-      const event = eventIn(unmarked(bytes), number, rules);
-      if (event !== undefined) yield { text: event, line: number };
-    } catch (error) {
-      if (!(error instanceof FileFault)) throw error;
-      onFault(error);
-    }
-  }
-}
-
-/** @throws {FileFault} for what ends the file too early. */
-async function* linesOf(file: string): AsyncGenerator<Line> {
+export async function* readEvents(file: string, rules: EventRules): AsyncGenerator<FileEvent | FileFault> {
   let read = 0;
   try {
-    for await (const line of splitLines(readUnpacked(file))) {
-      read = line.number;
-      yield line;
+    for await (const { bytes, number } of splitLines(readUnpacked(file))) {
+      read = number;
+      if (!bytes.every((byte) => SPACES.has(byte))) yield eventOf(bytes, number, rules);
     }
   } catch (error) {
-    if (error instanceof OperatorError) throw tooLong(read + 1);
-    if (!(error instanceof UnreadableFile)) throw error;
-    throw new FileFault(read === 0 ? null : read + 1, error.message);
+    if (error instanceof OperatorError) yield tooLong(read + 1);
+    else if (error instanceof FileFault) yield new FileFault(read === 0 ? null : read + 1, error.message);
+    else throw error;
   }
 }
 
-/** The mark of an erased event, the first member of an exported line, is no part of the event: a camera's own field follows the ids. */
-const MARK = /^\s*\{\s*"erased"\s*:\s*true\s*,(?=\s*"event_id")/;
-const MARK_BYTES = 64;
-
-function unmarked(text: Buffer): Buffer {
-  const mark = MARK.exec(text.toString('latin1', 0, MARK_BYTES));
-  return mark === null ? text : Buffer.concat([Buffer.from('{'), text.subarray(mark[0].length)]);
-}
-
-/** @returns the event of a line, without what an export writes around it; undefined for an empty line. @throws {FileFault} */
-function eventIn(text: Buffer, number: number, rules: EventRules): Buffer | undefined {
-  const first = text.find((byte) => !SPACES.has(byte));
-  if (first === undefined) return undefined;
-  if (first === OPEN_ARRAY)
-    throw new FileFault(number, 'the line is an array: put each event on a line of its own.');
-  const event = innerEvent(text) ?? text;
-  if (event === 'body')
-    throw new FileFault(number, 'the line is a body that is no list of events: replace it by its events.');
-  if (event.length > BODY_BYTES) throw tooLong(number);
+/** @returns the event of a line, without what an export writes around it. */
+function eventOf(bytes: Buffer, line: number, rules: EventRules): FileEvent | FileFault {
+  const isMarked = bytes.toString('latin1', 0, MARKED.length) === MARKED;
+  const text = isMarked
+    ? Buffer.concat([Buffer.from(EVENT_ID), bytes.subarray(MARKED.length)])
+    : (innerEvent(bytes) ?? bytes);
+  if (text === 'body')
+    return new FileFault(line, 'the line is a body that is no list of events: replace it by its events.');
+  if (text.length > BODY_BYTES) return tooLong(line);
+  if (text.find((byte) => !SPACES.has(byte)) === OPEN_ARRAY)
+    return new FileFault(line, 'the line is an array: put each event on a line of its own.');
   try {
-    decodeBatch(event, rules);
-    return event;
+    decodeBatch(text, rules);
+    return { text, line };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    const isOther = number === 1 && error.code === 'invalid_json';
-    throw new FileFault(number, `${sentenceOf(error)}${isOther ? ` ${OTHER_FORMAT}` : ''}`);
+    const isOther = line === 1 && error.code === 'invalid_json';
+    return new FileFault(line, `${sentenceOf(error)}${isOther ? ` ${OTHER_FORMAT}` : ''}`);
   }
 }
+
+/** A workbook and Parquet are no JSON either, and an export is CSV unless it is asked for something else. */
+const OTHER_FORMAT = 'Files of events are NDJSON, such as an export with --format ndjson.';
 
 function tooLong(line: number): FileFault {
   return new FileFault(line, `the line is longer than ${BODY_BYTES} bytes: no event may be so large.`);
@@ -125,14 +92,13 @@ function innerEvent(text: Buffer): Buffer | 'body' | undefined {
 }
 
 /** @returns for a line, the sentence that a client would get for a body. */
-export function sentenceOf({ message, members }: Pick<Problem, 'message' | 'members'>): string {
+function sentenceOf({ message, members }: Problem): string {
   const { details = [] } = members;
   const faults = details.map(({ path, message }) => (path === '' ? `it ${message}` : `${path} ${message}`));
   if (faults.length > 0) return `the event is invalid: ${faults.join('; ')}.`;
   return message
     .replace(/^The body/, 'the line')
-    .replace(/^(The|One) event/, 'the event')
+    .replace(/^The event/, 'the event')
     .replace(/ or an array of events\.$/, '.')
-    .replace(/ Send one array of events.*$/, ' Put each event on a line of its own.')
-    .replace(/ Nothing was stored\.$/, '');
+    .replace(/ Send one array of events.*$/, ' Put each event on a line of its own.');
 }

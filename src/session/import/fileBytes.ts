@@ -1,5 +1,4 @@
 import fs from 'node:fs';
-import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import zlib from 'node:zlib';
 import { reasonOf } from '../../base/operatorError.ts';
@@ -8,91 +7,71 @@ import { reasonOf } from '../../base/operatorError.ts';
 const READ_BYTES = 16 * 1024;
 /** How a gzip file begins (RFC 1952, 2.3.1). */
 const GZIP = Buffer.of(0x1f, 0x8b);
-/** How other files begin that somebody may give by mistake, and what they are. */
-const OTHER_FILES = [
-  ['PAR1', 'it is a Parquet file.'],
-  ['PK\u0003\u0004', 'it is a workbook or another ZIP archive.'],
-] as const;
-/** An export is CSV unless it is asked for something else. */
-export const OTHER_FORMAT = 'Files of events are NDJSON, such as an export with --format ndjson.';
 /** Most programs accept it instead of a file name. */
 const STDIN = '-';
 
-/** Why the rest of a file cannot be read. */
-export class UnreadableFile extends Error {}
+/** A fault of a file, and its line. */
+export class FileFault extends Error {
+  /** From 1 on; null if the file cannot be read at all. */
+  readonly line: number | null;
+
+  constructor(line: number | null, message: string) {
+    super(message);
+    this.line = line;
+  }
+}
 
 /**
  * @param file its name, or `-` for standard input.
- * @yields the content of a file in pieces, unpacked if it is gzip. Everything that can be unpacked comes before the error.
- * @throws {UnreadableFile}
+ * @yields the content of a file in pieces, unpacked if it is gzip. Everything that can be unpacked comes before the fault.
+ * @throws {FileFault} without a line, if the rest cannot be read.
  */
 export async function* readUnpacked(file: string): AsyncGenerator<Buffer> {
-  let head = Buffer.alloc(0);
-  let gzip: Unpacker | undefined;
+  const pieces = readPieces(file);
+  const { value: first } = await pieces.next();
+  if (first === undefined) return;
+  async function* all() {
+    yield first as Buffer;
+    yield* pieces;
+  }
+  yield* first.indexOf(GZIP) === 0 ? unpack(all()) : all();
+}
+
+async function* readPieces(file: string): AsyncGenerator<Buffer, undefined> {
   try {
-    for await (const read of openStream(file)) {
-      let piece = read;
-      if (head.length < GZIP.length) {
-        piece = head = Buffer.concat([head, read]);
-        if (head.length < GZIP.length) continue;
-        const other = OTHER_FILES.find(([begin]) => head.indexOf(begin) === 0);
-        if (other !== undefined) throw new UnreadableFile(`${other[1]} ${OTHER_FORMAT}`);
-        if (head.indexOf(GZIP) === 0) gzip = new Unpacker();
-      }
-      if (gzip === undefined) yield piece;
-      else yield* await gzip.unpack(piece);
-      if (gzip?.isOver) break;
-    }
+    // Standard input by its own stream: Node has made a pipe non-blocking, so another reader would get EAGAIN.
+    if (file === STDIN) yield* process.stdin;
+    else yield* fs.createReadStream(file, { highWaterMark: READ_BYTES });
   } catch (error) {
     const failure = error as NodeJS.ErrnoException;
     if (failure.errno === undefined) throw error;
-    if (failure.code === 'EISDIR') throw new UnreadableFile('it is a directory: name its files.');
-    throw new UnreadableFile(`it cannot be read: ${reasonOf(failure)}.`);
+    throw new FileFault(null, `it cannot be read: ${reasonOf(failure)}.`);
   }
-  if (gzip !== undefined) yield* gzip.rest();
-  else if (head.length < GZIP.length) yield head;
-}
-
-/** Standard input by its own stream: Node has made a pipe non-blocking, so another reader would get EAGAIN. */
-function openStream(file: string): AsyncIterable<Buffer> {
-  // Destroyed once it has been read: then nothing keeps the process, and a second time there is nothing.
-  if (file === STDIN) return process.stdin.destroyed ? Readable.from([]) : process.stdin;
-  return fs.createReadStream('', { fd: fs.openSync(file, 'r'), highWaterMark: READ_BYTES });
 }
 
 /** Gunzip, one piece after another, and never paused: what has been unpacked would be dropped with an error. */
-class Unpacker {
-  readonly #gunzip = zlib.createGunzip();
-  readonly #unpacked: Buffer[] = [];
-  readonly #closed: Promise<NodeJS.ErrnoException | undefined>;
-  #givenBytes = 0;
-
-  constructor() {
-    this.#gunzip.on('data', (piece: Buffer) => this.#unpacked.push(piece));
-    this.#closed = finished(this.#gunzip).catch((error) => error);
+async function* unpack(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const gunzip = zlib.createGunzip();
+  const unpacked: Buffer[] = [];
+  gunzip.on('data', (piece: Buffer) => unpacked.push(piece));
+  const closed = finished(gunzip).then(
+    () => '',
+    ({ code }) => String(code),
+  );
+  let givenBytes = 0;
+  for await (const piece of pieces) {
+    givenBytes += piece.length;
+    await Promise.race([new Promise((resolve) => gunzip.write(piece, resolve)), closed]);
+    yield* unpacked.splice(0);
+    if (gunzip.readableEnded || gunzip.destroyed) break;
   }
-
-  /** Whether nothing more can be unpacked. */
-  get isOver(): boolean {
-    return this.#gunzip.readableEnded || this.#gunzip.destroyed;
-  }
-
-  async unpack(piece: Buffer): Promise<Buffer[]> {
-    this.#givenBytes += piece.length;
-    await Promise.race([new Promise((resolve) => this.#gunzip.write(piece, resolve)), this.#closed]);
-    return this.#unpacked.splice(0);
-  }
-
-  /** @throws {UnreadableFile} if it has not ended, or something else follows. */
-  async *rest(): AsyncGenerator<Buffer> {
-    this.#gunzip.end();
-    const code = (await this.#closed)?.code ?? '';
-    yield* this.#unpacked;
-    if (code === 'Z_BUF_ERROR')
-      throw new UnreadableFile('the gzip data ends too early: the file was cut short.');
-    if (code.startsWith('Z_')) throw new UnreadableFile('the gzip data is damaged from here on.');
-    // Node leaves out, without a word, what follows a member and is none.
-    if (code !== '' || this.#gunzip.bytesWritten !== this.#givenBytes)
-      throw new UnreadableFile('behind the gzip data is something else: from here on nothing is read.');
-  }
+  gunzip.end();
+  const code = await closed;
+  yield* unpacked;
+  if (code === 'Z_BUF_ERROR')
+    throw new FileFault(null, 'the gzip data ends too early: the file was cut short.');
+  if (code.startsWith('Z_')) throw new FileFault(null, 'the gzip data is damaged from here on.');
+  // Node leaves out, without a word, what follows a member and is none.
+  if (code !== '' || gunzip.bytesWritten !== givenBytes)
+    throw new FileFault(null, 'behind the gzip data is something else: from here on nothing is read.');
 }
