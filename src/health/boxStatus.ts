@@ -72,8 +72,3 @@ export interface ShipStatus {
   readonly last_ack_at: string | null;
   readonly error: string | null;
 }
-
-/** How far shipping has got, by the latest report and the current database. */
-export interface ShipView extends ShipStatus {
-  readonly running: boolean;
-}

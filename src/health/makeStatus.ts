@@ -5,7 +5,7 @@ import { DAY_MS } from '../base/units.ts';
 import type { Validity } from '../host/tlsCertificate.ts';
 import { failureKind } from '../store/db/sqliteErrors.ts';
 import { withDatabase } from '../store/db/withDatabase.ts';
-import type { CopyStatus, DaemonStatus, ShipStatus, ShipView, Status } from './boxStatus.ts';
+import type { CopyStatus, DaemonStatus, ShipStatus, Status } from './boxStatus.ts';
 import { problem, type StatusProblem } from './problems.ts';
 import { type SourceFindings, sourceProblems } from './sourceProblems.ts';
 import { readStoreFacts, type StoreFacts } from './storeFacts.ts';
@@ -25,13 +25,12 @@ export interface BoxFacts extends SourceFindings {
   readonly store: StoreFacts;
   /** Null: none is set up; undefined: not known. */
   readonly copy: CopyStatus | null | undefined;
-  readonly ship: ShipView | null | undefined;
+  readonly ship: ShipStatus | null | undefined;
 }
 
 /** @param nowMs by the box's clock. */
 export function makeStatus(facts: BoxFacts, nowMs: number): Status {
-  const { daemon, rates, store, copy, sources } = facts;
-  const { running: _, ...ship } = facts.ship ?? {};
+  const { daemon, rates, store, copy, ship, sources } = facts;
   const problems = findProblems(facts, nowMs);
   const { version, started_at, listening, tls } = daemon;
   const isFailing = problems.some(({ level }) => level === 'fail');
@@ -41,7 +40,7 @@ export function makeStatus(facts: BoxFacts, nowMs: number): Status {
     daemon: { running: true, version, started_at, listening, tls },
     store: store.store,
     copy: copy ?? null,
-    ship: facts.ship ? (ship as ShipStatus) : null,
+    ship: ship ?? null,
     tokens: store.tokens,
     rates,
     sources: sources.map(({ quiet_s, missing_s, odd_fields, odd_times, ...source }) => source),
@@ -125,12 +124,11 @@ export function certificateProblems(certificate: Validity | null, nowMs: number)
 }
 
 /** A slow link, or a night without one, is not a problem: it catches up by itself. */
-function shipProblems({ running, state, error, behind_s }: ShipView): StatusProblem[] {
+function shipProblems({ state, error, behind_s }: ShipStatus): StatusProblem[] {
   const sentence = error ?? 'no events of this box are shipped.';
   if (state === 'fenced') return [problem('ship_fenced', sentence)];
   if (state === 'refused') return [problem('ship_refused', sentence)];
   const behindS = behind_s ?? 0;
-  if (!running && behindS > THRESHOLDS.ship_stopped_s) return [problem('ship_stopped', behindS)];
   return behindS > THRESHOLDS.ship_behind_s ? [problem('ship_behind', behindS, error)] : [];
 }
 

@@ -169,10 +169,6 @@ export const BOX_PROBLEMS = {
     `Headquarters rejects this box: ${error}`,
     'Correct COURTD_SHIP_URL or COURTD_SHIP_CREDS, then run "sudo systemctl restart courtd-ship". Meanwhile the box keeps its events.',
   ]),
-  ship_stopped: warn((behindS: number) => [
-    `The shipper does not run, and events of the last ${span(behindS)} are not shipped.`,
-    'Run "sudo systemctl start courtd-ship". If it stops again, "journalctl -u courtd-ship" shows why.',
-  ]),
   ship_behind: warn((behindS: number, error: string | null) => [
     `Headquarters is ${span(behindS)} behind.${error === null ? '' : ` ${error}`}`,
     'Check the link or the disk there. Meanwhile the box keeps its events, and shipping continues by itself.',

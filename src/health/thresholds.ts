@@ -24,8 +24,6 @@ export const THRESHOLDS = {
   ship_behind_s: 6 * HOUR_S,
   /** The same of a copy in a directory, which is seconds behind when all is well. */
   copy_behind_s: 60,
-  /** The same while no shipper runs, which does not end by itself: a restart takes less. */
-  ship_stopped_s: 300,
   /** Seconds for which a rejection is reported: a vendor's test, or a corrected camera, is no lasting problem. */
   refused_s: HOUR_S,
   /** Requests a day without a valid token: a camera tries again every 30 s, somebody who tries the port with curl does not. */

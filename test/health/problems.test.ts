@@ -37,7 +37,6 @@ function box(facts: Partial<BoxFacts>, store: object = {}, ship: object = {}): B
     },
     ship: {
       url: 'nats://hq',
-      running: true,
       state: 'current',
       error: null,
       behind_s: 0,
@@ -135,11 +134,6 @@ const CASES: readonly (readonly [code: BoxProblemCode, wrong: BoxFacts, right?: 
   ['backup_failed', box({}, { failedBackup: { ms: NOW, result: 'exit-code' }, last_backup_at: null })],
   ['ship_fenced', box({}, {}, { state: 'fenced' }), box({ ship: null })],
   ['ship_refused', box({}, {}, { state: 'refused', error: 'No such box.' })],
-  [
-    'ship_stopped',
-    box({}, {}, { running: false, behind_s: 301 }),
-    box({}, {}, { running: false, behind_s: 300 }),
-  ],
   ['ship_behind', box({}, {}, { behind_s: 6 * HOUR_S + 1 }), box({}, {}, { behind_s: 6 * HOUR_S })],
   ['copy_behind', copied({ behind_s: 61 }), copied({ behind_s: 60 })],
   ['copy_behind', copied({ error: 'No stick.' }), copied({})],

@@ -1,11 +1,11 @@
 import { UsageError } from '../../base/operatorError.ts';
-import type { CopyStatus, ShipView } from '../../health/boxStatus.ts';
+import type { CopyStatus, ShipStatus } from '../../health/boxStatus.ts';
 import type { PruneSelection } from '../../store/keep/expiredEvents.ts';
 import { parseDuration } from './optionParsers.ts';
 
 /** Keeps events for COURTD_SHIP_HOLD until they are shipped and copied, if that is set up. @throws {UsageError} */
 export function holdOf(
-  ship: ShipView | null,
+  ship: ShipStatus | null,
   copy: CopyStatus | null,
   env = process.env,
 ): Pick<PruneSelection, 'hold'> {

@@ -6,7 +6,7 @@ import { type ControlRoute, jsonRoute } from '../../control/controlServer.ts';
 import { dropRoute, eraseRoute, pruneRoute } from '../../control/workRoutes.ts';
 import { viewCopy } from '../../fleet/report/copyReport.ts';
 import { viewShip } from '../../fleet/report/shipReport.ts';
-import type { CopyStatus, DaemonStatus, ShipView } from '../../health/boxStatus.ts';
+import type { CopyStatus, DaemonStatus, ShipStatus } from '../../health/boxStatus.ts';
 import { makeStatus } from '../../health/makeStatus.ts';
 import { problem } from '../../health/problems.ts';
 import { readStoreFacts } from '../../health/storeFacts.ts';
@@ -82,7 +82,7 @@ const SHIP_SEQS_COUNTED = 10_000;
 function elsewhereOf(
   store: Store,
   { data, runDir }: Pick<ServeOptions, 'data' | 'runDir'>,
-): { copy?: CopyStatus | null; ship?: ShipView | null } {
+): { copy?: CopyStatus | null; ship?: ShipStatus | null } {
   const env = { ...process.env, ...(runDir && { COURTD_RUN_DIR: runDir }) };
   const readLag = (upTo: ShippedOf) => store.look((db) => readShipLag(db, upTo, SHIP_SEQS_COUNTED));
   try {

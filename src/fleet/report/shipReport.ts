@@ -1,5 +1,5 @@
 import type { DataDirectory } from '../../base/dataDirectory.ts';
-import type { ShipState, ShipView } from '../../health/boxStatus.ts';
+import type { ShipState, ShipStatus } from '../../health/boxStatus.ts';
 import type { Epoch } from '../../store/db/epochs.ts';
 import type { Lag, ShippedOf } from '../../store/read/shipLag.ts';
 import { shownUrl } from '../nats/address.ts';
@@ -33,7 +33,7 @@ export function viewShip(
   directory: DataDirectory,
   readLag: (shippedOf: ShippedOf) => Lag,
   env = process.env,
-): ShipView | null {
+): ShipStatus | null {
   const { COURTD_SHIP_URL: url, COURTD_SHIP_BOX: box } = env;
   const report = shipReport.read(runDirectory(env, directory.path));
   if (report === undefined && url === undefined) return null;
@@ -42,9 +42,9 @@ export function viewShip(
   const epoch = epochs.at(-1)?.name ?? null;
   const running = report !== undefined && isRecent(report);
   const isFenced = report?.state === 'fenced' && report.epoch === epoch;
-  const error = report?.state === 'fenced' && !isFenced ? null : (report?.error ?? null);
+  const stopped = 'The shipper does not run. Run "sudo systemctl start courtd-ship".';
+  const told = report?.state === 'fenced' && !isFenced ? null : (report?.error ?? null);
   return {
-    running,
     box: report?.box ?? box ?? null,
     epoch,
     url: report?.url ?? (url === undefined ? null : shownUrl(url)),
@@ -53,7 +53,7 @@ export function viewShip(
     newest_seq: newestSeq,
     ...behindBy(behind),
     last_ack_at: report?.last_ack_at ?? null,
-    error,
+    error: told ?? (running || (behind?.events ?? 0) === 0 ? null : stopped),
   };
 }
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { viewShip } from '../../../src/fleet/report/shipReport.ts';
-import type { ShipView } from '../../../src/health/boxStatus.ts';
+import type { ShipStatus } from '../../../src/health/boxStatus.ts';
 import type { WireEvent } from '../../../src/protocol/eventSchema.ts';
 import { openDatabase } from '../../../src/store/db/openDatabase.ts';
 import { readShipLag } from '../../../src/store/read/shipLag.ts';
@@ -74,7 +74,7 @@ export class Box {
   }
 
   /** @returns `ship` of `status --json`, as the daemon has it. */
-  async status(): Promise<ShipView> {
+  async status(): Promise<ShipStatus> {
     const directory = new DataDirectory(this.data);
     const db = openDatabase(directory);
     try {
