@@ -10,7 +10,7 @@ import { type Contender, contendersOf, type Running } from './bench/contenders.t
 import { LOADS, measured, type Sample, SECTIONS } from './bench/loads.ts';
 import { tableOf } from './bench/tables.ts';
 
-/** `npm run bench`: courtd beside its peers, or beside another checkout. Prints one page of Markdown. */
+/** `npm run bench`: courtd compared with its peers, or with another checkout. Prints one page of Markdown. */
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const TMPFS = 0x01021994;

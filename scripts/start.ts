@@ -19,7 +19,7 @@ import { isValid, rotateToken, tokenFinder } from '../src/store/tokens/tokens.ts
  * and variables of `courtd serve`.
  */
 
-/** The token itself, beside the database, which stores only its hash; the next start uses it again. */
+/** The token itself, next to the database, which stores only its hash; the next start uses it again. */
 const TOKEN_FILE = 'npm-start.token';
 const LOCAL = '127.0.0.1';
 /** Addresses that mean all of this machine's, with one that a client can use. */
@@ -47,7 +47,7 @@ async function start(options: ServeOptions): Promise<void> {
   process.stdout.write(`\n${curl}://${address}/v1/events ${headers} -d ${shellWord(event)}\n\n`);
 }
 
-/** Creates the database where there is none. @returns a valid token. @throws {OperatorError} if a daemon already runs. */
+/** Creates the database if there is none. @returns a valid token. @throws {OperatorError} if a daemon already runs. */
 function prepare(data: DataDirectory): string {
   const db = openDatabase(data, { create: true });
   try {

@@ -6,7 +6,7 @@ import { fieldOf } from './needs.ts';
 import { debianVersion, type Release, ROOT } from './release.ts';
 
 export interface DebOptions {
-  /** Where the package goes. */
+  /** The directory for the package. */
   readonly destination: string;
   /** Compresses fast, for tests: the package is larger. */
   readonly isQuick: boolean;

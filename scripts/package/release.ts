@@ -11,7 +11,7 @@ export interface Release {
   readonly time: number;
   /** Who answers for the package: `Name <address>`. */
   readonly maintainer: string | undefined;
-  /** The address of a page where help and updates are to be had. */
+  /** The address of a page with help and updates. */
   readonly support: string | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface ReleaseOptions {
   readonly support?: string | undefined;
 }
 
-/** As Debian's field Maintainer takes it, where a comma would begin another one. */
+/** In the form of Debian's field Maintainer, in which a comma would begin another one. */
 const MAINTAINER = /^[^\s<>,][^<>,\n]* <[^\s<>@,]+@[^\s<>@,]+\.[^\s<>@,.]+>$/;
 
 /** @throws {Error} if one of them is malformed, or the time of the last commit is unknown. */

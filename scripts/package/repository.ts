@@ -9,22 +9,22 @@ export interface RepositoryOptions {
   readonly folder: string;
   /** A file with the secret key that signs it. */
   readonly key: string | undefined;
-  /** What the repository calls itself (Origin and Label): unattended-upgrades knows it by that. */
+  /** The name of the repository (Origin and Label), by which unattended-upgrades knows it. */
   readonly origin: string;
 }
 
 export interface Repository {
   /** The repository in one file, for a USB stick. */
   readonly archive: string;
-  /** Of the key; undefined: it is unsigned. */
+  /** The fingerprint of the key; undefined: it is unsigned. */
   readonly fingerprint: string | undefined;
-  /** What a box needs besides the key, by the path there. */
+  /** The files that a box needs besides the key, by their paths there. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
 /**
- * Where a box has it, unless the integrator serves it. Its `copy:` is not `file:`, with which apt reads the list in place: it would
- * believe one that was changed after the signature was checked.
+ * The folder on a box, unless the integrator serves it. It uses `copy:`, because with `file:` apt reads the list in place: it would
+ * trust one that was changed after the signature was checked.
  */
 const ON_BOX = '/srv/courtd-apt';
 const KEY = 'courtd.asc';
@@ -41,7 +41,7 @@ export function makeRepository(
   const inside = (name: string) => path.join(folder, name);
   fs.mkdirSync(folder, { recursive: true });
   for (const deb of debs) fs.copyFileSync(deb, inside(path.basename(deb)));
-  // Release would list an older one, and what is no longer signed must not look as if it was.
+  // Release would list an older one, and an unsigned repository must not look signed.
   for (const name of ['InRelease', 'Release', KEY]) fs.rmSync(inside(name), { force: true });
   fs.writeFileSync(inside('Packages'), ftparchive(folder, 'packages'));
   const fields = { Origin: origin, Label: origin, Suite: 'stable', Architectures: 'amd64 arm64' };
@@ -61,7 +61,7 @@ function ftparchive(folder: string, ...args: readonly string[]): string {
   return execFileSync('apt-ftparchive', [...args, '.'], { cwd: folder, encoding: 'utf8', stdio: 'pipe' });
 }
 
-/** Signs Release as InRelease, and writes the public key beside it. @returns the key's fingerprint. */
+/** Signs Release as InRelease, and writes the public key next to it. @returns the key's fingerprint. */
 function sign(folder: string, key: string): string {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'courtd-gpg-'));
   const gpg = (args: readonly string[], stderr: 'pipe' | 'inherit' = 'pipe') =>
@@ -116,7 +116,7 @@ Dpkg::Options { "--force-confdef"; "--force-confold"; };
   };
 }
 
-/** @returns the repository as one file beside its folder, without what else lies there. */
+/** @returns the repository as one file next to its folder, without other files of that folder. */
 function pack(folder: string, settings: readonly string[]): string {
   const file = `${path.resolve(folder)}.tar`;
   const own = ['InRelease', 'Release', 'Packages', KEY, ...settings];

@@ -58,8 +58,8 @@ const SHIP = `
 
 /** The variables of systemd/courtd-alert.service. */
 const ALERT = `
-# Where the box reports that something is wrong, and that it is well again; off until one of these is set, and "sudo systemctl edit
-# courtd-alert" says which addresses it may reach: see "Alerts" in the operator's guide. Then: sudo systemctl restart courtd-alert
+# The box reports new and solved problems to these. Off until one is set, and "sudo systemctl edit courtd-alert" allows the
+# addresses: see "Alerts" in the operator's guide. Then: sudo systemctl restart courtd-alert
 # An address to which each message is posted as JSON, such as the webhook of a chat.
 #COURTD_ALERT_URL=
 # A command of /bin/sh that gets each message on its standard input.

@@ -7,7 +7,7 @@ import { unmountFrom, type Workshop } from '../harness/workshop.ts';
 import { makeCgroup } from './cgroup.ts';
 
 const DISK_SIZE = '3G';
-/** A minute, of a machine that does not stand still. */
+/** A minute, on a machine that does not stop. */
 const BOOT_LOOKS = 3_000;
 const LOOK_MS = 20;
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -180,7 +180,7 @@ export class Box {
     return child;
   }
 
-  /** All of it goes with its first process. */
+  /** All of it ends with its first process. */
   #kill(): void {
     if (this.#nspawn === undefined || this.#nspawn.exitCode !== null) return;
     // systemd-nspawn ends with it.

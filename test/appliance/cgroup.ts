@@ -15,7 +15,7 @@ export function cgroupFolders(): string[] {
 }
 
 /**
- * Makes a cgroup for one container, so that several can run side by side; it goes away with the workshop.
+ * Makes a cgroup for one container, so that several can run at once; it is removed with the workshop.
  * @returns the files that take a process in.
  */
 export function makeCgroup(workshop: Workshop, name: string): string[] {

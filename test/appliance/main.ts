@@ -37,7 +37,7 @@ let isSound = false;
 try {
   isSound = await walkAll();
 } finally {
-  // With it go the workshops, and what is left of the containers.
+  // It removes the workshops, and the rest of the containers.
   process.exit(isSound ? 0 : 1);
 }
 

@@ -1,5 +1,5 @@
 /**
- * A step that takes longer than this hangs. Counted in ticks of the event loop: a virtual machine may stand still for a
+ * A step that takes longer than this hangs. Counted in ticks of the event loop: a virtual machine may stop for a
  * minute as a whole, and then nothing hangs.
  */
 const STEP_TICKS = 360;

@@ -18,7 +18,7 @@ serveAgain();
 
 const MINUTE = 60_000;
 
-/** A webhook that answers as it is told, and keeps what it was sent. */
+/** A webhook with given answers, which keeps what it was sent. */
 async function hookOf(t: Test) {
   const received: { method?: string; url?: string; headers: http.IncomingHttpHeaders; body: string }[] = [];
   const hook = {

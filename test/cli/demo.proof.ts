@@ -14,7 +14,7 @@ const DEMO = path.join(ROOT, 'scripts/demo.ts');
 const skip = missingPrograms({ script: 'bsdutils' }) ?? false;
 
 class Demo {
-  /** Where it keeps what is to go away. */
+  /** Its temporary files. */
   readonly folder: string;
   readonly child: ChildProcess;
   readonly exited: Promise<unknown[]>;

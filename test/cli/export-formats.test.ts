@@ -71,7 +71,7 @@ const sent = [
 new Committer(db).append(...court(...sent.map((one) => ({ ...one, session_id: SESSION }))));
 db.close();
 
-/** @returns the file that an export wrote, which left nothing beside it. */
+/** @returns the file that an export wrote, which left nothing next to it. */
 async function exported(t: Cleanup, format: 'xlsx' | 'parquet'): Promise<Buffer> {
   const folder = temporaryFolder(t);
   const output = path.join(folder, 'out');

@@ -11,7 +11,7 @@ import { serveAgain } from '../harness/servingAgain.ts';
 runInProcess();
 serveAgain();
 
-/** What goes with the events: prune.proof.ts has the events themselves. */
+/** What is deleted with the events: prune.proof.ts has the events themselves. */
 
 const DAY_MS = 86_400_000;
 const YEAR_AGO = '20251101T120000Z';

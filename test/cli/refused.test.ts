@@ -12,7 +12,7 @@ import { serveAgain } from '../harness/servingAgain.ts';
 runInProcess();
 serveAgain();
 
-/** What was refused is kept whole, mended by somebody, and brought home. */
+/** Rejected events are kept whole, corrected by a person, and imported. */
 
 t.test(
   'hundreds of refused events, mended, are stored in the order of eot among the others, once',
@@ -31,7 +31,7 @@ t.test(
     const lines = await exported(box);
     t.strictSame(idsOf(lines), sent, 'in the order of receipt');
     t.ok(lines.every(({ faults }) => faults.length === 1 && faults[0]!.path === 'confidence'));
-    // The same body is kept once, and an event that was mended is done.
+    // The same body is kept once, and a corrected event is done.
     const { accepted, duplicates, status } = await imported(t, box, lines.map(mended));
     t.strictSame({ status, accepted, duplicates }, { status: 0, accepted: batches * size, duplicates: 0 });
     t.strictSame(await exported(box), []);
@@ -74,7 +74,7 @@ t.test('what was stored meanwhile in another way is left out, and so is a mended
   const before = event(cam3);
   await box.post(before);
   await box.post([first, second, third, before]);
-  // As a camera does whose firmware was mended.
+  // As a camera with a corrected firmware does.
   await box.post({ ...first, confidence: 0.97 });
   const lines = await exported(box);
   t.strictSame(idsOf(lines), [second.event_id, '']);

@@ -57,7 +57,7 @@ function reportOf(lines: CourtName, rallies: number, shots: readonly string[]): 
   return pageOf({ line, tally, oddTimes: 3 });
 }
 
-/** @returns what stands out of the window, and texts that stand out of their figure. */
+/** @returns elements that exceed the window, and texts that exceed their figure. */
 function cutOff(page: Page): Promise<string[]> {
   // It runs in the browser, whose names the compiler does not know.
   return page.evaluate(`(() => {

@@ -27,7 +27,7 @@ const counted = [
 ];
 const file = path.join(temporaryFolder(t), 'backup.db');
 const made = await daemon.command('backup', file);
-/** Its data directory as a kill -9 would leave it: the log is beside the database. */
+/** Its data directory as a kill -9 would leave it: the WAL is next to the database. */
 const killed = path.join(temporaryFolder(t), 'killed');
 // Stopped meanwhile: a checkpoint between the copies of two files would tear them apart.
 daemon.child.kill('SIGSTOP');

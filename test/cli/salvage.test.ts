@@ -36,7 +36,7 @@ async function box(t: Test): Promise<StoppedBox & { backup: string; lines: () =>
     committer.append(...some.map((one) => (batch < 9 ? one : { ...one, erased: true })));
   }
   countAndClose(db);
-  /** Every event as it is told, but for its seq. */
+  /** Every event as it is printed, but for its seq. */
   const lines = async () => {
     const { stdout } = await stopped.command('tail', '--json', '--after', '0');
     return stdout

@@ -150,7 +150,7 @@ t.test(
     });
     await once(tail.stdout, 'data');
     tail.stdout.pause();
-    // It lets go of the database, or this does not end.
+    // It closes the database, or this does not end.
     while (holdsDatabase(tail.pid!)) await sleep(5);
     tail.kill('SIGTERM');
     tail.stdout.resume();

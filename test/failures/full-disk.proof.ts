@@ -19,7 +19,7 @@ const ROOM = 'there is room on the disk again: events are stored';
 
 const idsOf = (sent: readonly WireEvent[]) => sent.map(({ event_id }) => event_id).sort();
 
-/** Sends until it is refused. @returns what was acknowledged, and the batch that was not. */
+/** Sends until a request is rejected. @returns what was acknowledged, and the batch that was not. */
 async function sendUntilRefused(daemon: Daemon, size = 200) {
   const acknowledged: WireEvent[] = [];
   for (;;) {

@@ -8,11 +8,11 @@ import { storedIds } from '../harness/cameras.ts';
 import { BIN, type Cleanup, Daemon, run, temporaryFolder } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
 
-/** Starts that are refused: one sentence that says what and what to do, status 1, and nothing is changed. */
+/** Starts that fail: they print what happened and what to do, exit with status 1, and change nothing. */
 
 type Test = Cleanup & Pick<typeof t, 'match' | 'strictSame'>;
 
-/** Every file but the shared memory, which each start makes anew: whose it is, who may use it, and what it holds. */
+/** Every file but the shared memory, which each start makes again: its owner, mode and content. */
 function snapshot(folder: string): string[] {
   const names = fs.readdirSync(folder).filter((name) => !name.endsWith('-shm') && name !== 'control.sock');
   return ['.', ...names].sort().map((name) => {
@@ -64,7 +64,7 @@ t.test('a start does not change a damaged database, not even with its WAL', asyn
   fs.copyFileSync(file, copy);
   const sound = fs.readFileSync(file);
   const last = (pages: number[]) => pages.at(-1) ?? 0;
-  // None of these pages is in the log, which would mend it.
+  // None of these pages is in the WAL, which would repair it.
   const damages: [string, number][] = [
     ['sessions', last(pagesOf(copy, 'sqlite_autoindex_session_1'))],
     ['names', last(pagesOf(copy, 'sqlite_autoindex_origin_1'))],

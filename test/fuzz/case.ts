@@ -14,7 +14,7 @@ export interface FuzzCase {
   readonly requests: readonly FuzzRequest[];
   /** Parts of the length at which it is cut into pieces. */
   readonly cuts: readonly number[];
-  /** After the last piece the sender half-closes; or, at a part of the length, it does that or goes away. */
+  /** After the last piece the sender half-closes; or, at a part of the length, it does that or disconnects. */
   readonly ending: 'end' | { readonly how: 'end' | 'reset' | 'destroy'; readonly at: number };
   /** Nothing is read before all has been written. */
   readonly isReadLate: boolean;

@@ -9,7 +9,7 @@ export const NEEDS_BROWSER = missingPrograms({ chromium: 'chromium' }) ?? false;
 /** A machine that is busy with other tests takes its time. */
 const PATIENCE_MS = 300_000;
 
-/** Debian's chromium, headless, with a profile of its own, which goes away with it. */
+/** Debian's chromium, headless, with a profile of its own, which is removed with it. */
 export async function launch(t: Cleanup): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath: '/usr/bin/chromium',

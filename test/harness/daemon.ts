@@ -11,7 +11,7 @@ import { BoxClient } from './boxClient.ts';
 import { Lines } from './lines.ts';
 import { serveArguments } from './transport.ts';
 
-/** The real program in a process of its own, on a port of its own, with its data in a folder that goes away. */
+/** The real program in a process of its own, on a port of its own, with its data in a temporary folder. */
 
 export let BIN = path.resolve(import.meta.dirname, '../../bin/courtd');
 

@@ -13,7 +13,7 @@ export function refusal(body: Buffer | string, rules: EventRules = {}): Problem 
   throw new Error('the body was accepted');
 }
 
-/** @returns JSON text of a value in which Infinity stands for a number that no double holds. */
+/** @returns JSON text of a value in which Infinity replaces a number that no double holds. */
 export function jsonOf(sent: unknown): string {
   const mark = '\u0001too large';
   const marked = JSON.stringify(sent, (_, value) => {

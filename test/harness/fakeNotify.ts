@@ -8,7 +8,7 @@ import { Lines } from './lines.ts';
 export class FakeNotify {
   /** The arguments of each call, separated by "|". */
   readonly messages: Lines<string>;
-  /** What tells courtd that it is there. */
+  /** The variables by which courtd finds it. */
   readonly env: Record<string, string>;
 
   /** @param extra shell commands that it runs first. */

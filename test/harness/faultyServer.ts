@@ -5,13 +5,13 @@ import { keyOf, type WireKey } from './events.ts';
 
 /** A box, or what is in front of it, at its worst: it cuts, delays and garbles the answers to one request after another. */
 
-/** What becomes of one request. */
+/** The fate of one request. */
 export interface Fault {
   /** Before the answer is lost, or left out. */
   readonly isStored?: boolean;
   /** Sent in place of an answer. */
   readonly bytes?: string;
-  /** Sent a little later, when the client may have gone on. */
+  /** Sent a little later, when the client may have continued. */
   readonly late?: string;
   /** What follows: nothing (the default), the end of the connection, or a reset. If it hangs, the client has to give up. */
   readonly how?: 'end' | 'reset' | 'hang';

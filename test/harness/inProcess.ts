@@ -45,7 +45,7 @@ interface Streams {
   readonly stderr: Captured;
 }
 
-/** What a command reads and writes are its own streams; what tap writes meanwhile does not go there. */
+/** A command reads and writes its own streams; the output of tap does not reach them. */
 const streamsOf = new AsyncLocalStorage<Streams>();
 for (const name of ['stdin', 'stdout', 'stderr'] as const) {
   const own = Object.getOwnPropertyDescriptor(process, name)!;
@@ -119,7 +119,7 @@ class Captured extends Writable {
   }
 }
 
-/** @returns an empty file without a name. Whatever is written stands at its end. */
+/** @returns an empty file without a name. Each write appends to it. */
 function namelessFile(): number {
   const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'courtd-test-')), 'output');
   const fd = fs.openSync(file, 'a+');

@@ -9,7 +9,7 @@ export interface Metrics {
   readonly labels: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** @throws {Error} for a line that is none, or a sample that does not stand below the type of its metric. */
+/** @throws {Error} for a line that is none, or a sample that is not below the type of its metric. */
 export function parseMetrics(text: string): Metrics {
   const series = new Map<string, number>();
   const types = new Map<string, string>();

@@ -71,7 +71,7 @@ export class Authority {
     return { creds: part('NATS USER JWT', token) + part('USER NKEY SEED', seed), user: key.getPublicKey() };
   }
 
-  /** From the next reload on the user is refused. */
+  /** From the next reload on the user is rejected. */
   revoke(user: string): void {
     this.#revoked[user] = Math.floor(Date.now() / 1_000) + 1;
   }

@@ -20,7 +20,7 @@ let found: Promise<string> | undefined;
 /**
  * Fetches the program if it has not been fetched yet.
  * @returns its path.
- * @throws {Error} if it cannot be had: there is no apt, no network, or the mirror does not answer.
+ * @throws {Error} if it is not available: there is no apt, no network, or the mirror does not answer.
  */
 export function natsProgram(): Promise<string> {
   found ??= fs.existsSync(PROGRAM) ? Promise.resolve(PROGRAM) : fetched();

@@ -4,7 +4,7 @@ import type { Test } from 'tap';
 import { type Daemon, temporaryFolder } from './daemon.ts';
 import type { event } from './events.ts';
 
-/** What `rejections export` writes, mended and imported again. */
+/** The lines of `rejections export`, corrected and imported again. */
 
 /** Between two looks at what only time brings: each takes processor time. */
 export const LOOK_AGAIN_MS = 100;

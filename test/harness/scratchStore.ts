@@ -29,7 +29,7 @@ export function unbindable(event: CourtEvent): CourtEvent {
   return { ...event, eotNs: 2n ** 64n };
 }
 
-/** @returns an open database in a folder that goes away, closed after the test if it was not before. */
+/** @returns an open database in a temporary folder, closed after the test if it was not before. */
 export function scratch(t: Cleanup, folder = temporaryFolder(t)): { folder: string; db: Database.Database } {
   const db = openDatabase(new DataDirectory(folder), { create: true });
   t.teardown(() => db.close());
@@ -99,7 +99,7 @@ export class Committer {
     }
   }
 
-  /** Deletes as the writer does, except that keys stay in memory as they are: those of what arrives beside a prune do. */
+  /** Deletes as the writer does, except that keys stay in memory: those of events that arrive during a prune do. */
   prune(selection: PruneSelection, on: StepProgress = () => {}): Promise<Pruned> {
     return pruneEvents({ db: this.#db, writer: this.steps, on }, selection);
   }
@@ -161,7 +161,7 @@ export function recorder(): { on: StoreEvents; told: string[] } {
   };
 }
 
-/** @returns the code of the problem that a request was refused with; else how it went otherwise. */
+/** @returns the code of the problem that rejected a request; else its outcome. */
 export async function refusal(request: Promise<unknown>): Promise<unknown> {
   try {
     return await request;

@@ -15,7 +15,7 @@ export class SmallDisk {
     this.#filler = path.join(folder, 'filler');
   }
 
-  /** It goes away after the test. */
+  /** It is removed after the test. */
   static async mount(t: Cleanup, mebibytes: number): Promise<SmallDisk> {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'courtd-disk-'));
     t.teardown(async () => {

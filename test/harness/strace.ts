@@ -72,7 +72,7 @@ export class Fault {
     return this.#text.match(/INJECTED|DELAYED/g)?.length ?? 0;
   }
 
-  /** Kills the daemon while its calls wait: it is gone only when strace lets go of it, and makes none of them. */
+  /** Kills the daemon while its calls wait: it ends only when strace releases it, and makes none of them. */
   async kill(daemon: Daemon): Promise<void> {
     const stopped = daemon.stop('SIGKILL');
     this.#child.kill('SIGKILL');

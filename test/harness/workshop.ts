@@ -73,7 +73,7 @@ export class Workshop {
 
 /**
  * Unmounts. A process that was killed may hold it for a moment yet. This one may hold it until it ends, if it is ended in the
- * middle: then the kernel unmounts it afterwards, and lets go of the loop device.
+ * middle: then the kernel unmounts it afterwards, and releases the loop device.
  */
 export function unmountFrom(folder: string): void {
   for (let tries = 1; tries <= UNMOUNT_TRIES; tries++) {

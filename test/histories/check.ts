@@ -12,7 +12,7 @@ import TrackedDatabase from './standIns/sqlite.ts';
 
 /** Who has been shipped to. */
 interface Shipped {
-  /** @param seqs of the events that whoever has the log so far must have. @param all that the box has. */
+  /** @param seqs of the events that a reader of the log so far must have. @param all that the box has. */
   check(epochs: readonly Epoch[], seqs: readonly number[], all: readonly number[]): void;
 }
 

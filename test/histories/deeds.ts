@@ -49,7 +49,7 @@ const DEEDS: Readonly<Record<Kind, Deed>> = {
   busy: async (box, random) => box.disk.fail('lock', random.integer(1, 20), random.integer(1, 4), EAGAIN),
 };
 
-/** Does one. @throws what a client or an operator is told, among others. */
+/** Does one. @throws the errors of a client or an operator, among others. */
 export async function deed(box: Box, kind: Kind, random: Random): Promise<void> {
   return DEEDS[kind](box, random, timeline.wallMs());
 }
@@ -183,7 +183,7 @@ async function read(box: Box, random: Random, most = random.integer(1, 10)): Pro
   }
 }
 
-/** One at a time: two that end in the same second are told apart by their processes, and here is only one. */
+/** One at a time: two that end in the same second differ by their processes, and here is only one. */
 async function backup(box: Box): Promise<void> {
   const { model } = box;
   if (box.isBackingUp) return;

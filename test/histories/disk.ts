@@ -65,7 +65,7 @@ export class Disk {
     return this.#isDead.get() === 1;
   }
 
-  /** The power goes, after `kill`. @returns how many sectors and names were lost. */
+  /** The power fails, after `kill`. @returns how many sectors and names were lost. */
   cut(): number {
     return this.#tell('cut') as number;
   }

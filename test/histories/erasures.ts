@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { playerOf } from '../../src/protocol/playerRedaction.ts';
 
-/** How an erasure went. Once it has ended, no event of his from before is there as it was sent. */
+/** The outcome of an erasure. Once it has ended, no earlier event of the player is there as it was sent. */
 export interface KnownErasure {
   readonly player: string;
   /** When it began, by the clock of the box. */

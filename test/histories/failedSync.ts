@@ -4,7 +4,7 @@ import { Disk } from './disk.ts';
 
 /**
  * What a sync that fails says to whom: `failedSync.ts FOLDER [LIBRARY]`, on the disk of this process (disk.c) where it was started with
- * that. It says 'ready' over the channel to its parent, goes on when it is told that writes fail from now on, and says what each sync
+ * that. It says 'ready' over the channel to its parent, continues when a message makes writes fail, and reports what each sync
  * said: 'ok' or 'failed'.
  */
 

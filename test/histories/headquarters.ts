@@ -150,7 +150,7 @@ class Line implements Destination {
   }
 }
 
-/** A shipper of a box: until it has caught up, or is told to end. @returns how it ended. */
+/** A shipper of a box: until it has caught up, or must end. @returns how it ended. */
 export type Route = (
   once: boolean,
   signal: AbortSignal,

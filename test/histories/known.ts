@@ -1,6 +1,6 @@
 import type { PruneSelection } from '../../src/store/keep/expiredEvents.ts';
 
-/** What became of a request: refused is one that was answered so; unknown, one that had no answer when the process ended. */
+/** The outcome of a request: refused is one that was answered so; unknown, one that had no answer when the process ended. */
 export type Outcome = 'open' | 'acknowledged' | 'refused' | 'unknown';
 
 /** An event that was sent. */
@@ -59,7 +59,7 @@ export interface Lost {
   >;
   /** What must be. */
   readonly certain: Set<string>;
-  /** Up to when a player is erased by what is beside the log; undefined: he is not. */
+  /** The time before which a player is erased by the copied ledger; undefined: they are not. */
   readonly erasedBeforeNs: (player: string) => bigint | undefined;
   /** By id, whether a token is revoked. */
   readonly isRevoked: ReadonlyMap<number, boolean>;

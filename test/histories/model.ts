@@ -30,7 +30,7 @@ export class Model {
   tailSeq = 0;
   readonly #tailed = new Set<number>();
   /**
-   * What a prune may have deleted at some time: it comes back after a power failure, or with a backup, and whoever has passed it
+   * What a prune may have deleted at some time: it comes back after a power failure, or with a backup, and a reader that has passed it
    * meanwhile does not have it.
    */
   readonly #prunable = new Set<string>();
@@ -144,7 +144,7 @@ export class Model {
     for (const request of this.requests) request.outcome = 'unknown';
   }
 
-  /** What the clock cannot have been right for goes with its neighbours. */
+  /** Events at whose receipt the clock cannot have been right are deleted with their neighbours. */
   #markPrunable({ beforeMs, nowMs, hold }: PruneRule): void {
     const old = new Map<string, number>();
     for (const [key, known] of this.keys) {
@@ -307,7 +307,7 @@ export class Model {
   }
 
   /**
-   * What is on disk after a start, all of it synced: it is now known what became of every request.
+   * What is on disk after a start, all of it synced: the outcome of every request is now known.
    * @param stored in the order of arrival.
    */
   found(stored: readonly { readonly sent: Sent; readonly arrival: Arrival }[]): void {

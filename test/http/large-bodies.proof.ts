@@ -75,7 +75,7 @@ for (const [what, [body, status]] of Object.entries(NAMES)) {
   });
 }
 
-/** Gzip that holds nothing: as many empty blocks as go into eight MiB, each with codes of its own (RFC 1951, 3.2.7). */
+/** Gzip that holds nothing: as many empty blocks as fit into eight MiB, each with codes of its own (RFC 1951, 3.2.7). */
 function emptyBlocks(): Buffer {
   const head = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
   const eight =

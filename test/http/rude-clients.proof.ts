@@ -5,7 +5,7 @@ import { event } from '../harness/events.ts';
 import { checkProblem } from '../harness/problem.ts';
 import { newAddress, RawClient, request } from '../harness/rawClient.ts';
 
-/** Clients that break off, stall, or send on after they were refused; all of them at one daemon, at the same time. */
+/** Clients that disconnect, stall, or continue after a rejection; all of them at one daemon, at the same time. */
 
 const daemon = await Daemon.start(t, ['--rate-limit', '0', '--log-level', 'debug']);
 const ACCEPTED = '{"accepted":1,"duplicates":0}';

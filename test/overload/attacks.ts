@@ -3,7 +3,7 @@ import { LARGE_BODIES, type LargeBody, type LargeKind } from '../harness/largeBo
 import { type Behaviour, gather, head, type Target } from './crowd.ts';
 
 /**
- * What can stand between a camera and its 202: `fork(attacks.ts, [name, JSON of the target])` says 'ready' when the attack is in
+ * What can keep a camera from its 202: `fork(attacks.ts, [name, JSON of the target])` says 'ready' when the attack is in
  * full swing, and continues until it is killed.
  */
 

@@ -33,7 +33,7 @@ export function makeKey(folder: string, name: string): string {
 
 /**
  * Walks a box through the integrator's page: installed from the repository on a stick, then upgraded over it.
- * @param repository as `npm run package` has made it, with its archive beside it.
+ * @param repository as `npm run package` has made it, with its archive next to it.
  */
 export async function walkUpdates(
   t: Test,

@@ -85,7 +85,7 @@ export class Check {
 
   /**
    * The senders come back, and with something new. What is there is a duplicate; of what was acknowledged only what was pruned
-   * is not there, or `compareStored` has told.
+   * is not there, or `compareStored` has reported.
    */
   async #goOn(opened: Opened, data: string, resent: readonly Sent[], stored: Stored): Promise<Fault[]> {
     const faults: Fault[] = [];

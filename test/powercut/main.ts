@@ -11,7 +11,7 @@ import { IN_FLIGHT, Platter } from './platter.ts';
 import { type Recording, record } from './recording.ts';
 
 /**
- * What is left of courtd when the power goes: `npm run power-cut` (`-- --cuts N --seed N`). A recorded run
+ * What is left of courtd when the power fails: `npm run power-cut` (`-- --cuts N --seed N`). A recorded run
  * of the real program under load, with prunes in the middle, on a disk whose every write is logged; then simulated cuts, each
  * at some write, with what was in flight landed whole, not at all, or torn. After each, the file system is mounted, courtd starts,
  * and everything that was acknowledged by then must be stored, once; pruned events may be. Exit status 1 otherwise.

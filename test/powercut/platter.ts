@@ -4,7 +4,7 @@ import type { Random } from '../../src/vendor/simulate/random.ts';
 import type { LogEntry, WriteLog } from './write-log.ts';
 
 /**
- * What becomes of the writes that no flush has followed: they landed whole, not at all, or as a random subset of
+ * The fate of writes that no flush has followed: they landed whole, not at all, or as a random subset of
  * their sectors: of 4 KiB, as disks have them now, or of 512 bytes, as they had them.
  */
 export const IN_FLIGHT = ['whole', 'none', 'torn', 'shredded'] as const;
@@ -31,7 +31,7 @@ export class Platter {
   }
 
   /**
-   * Makes the image of the disk as it may be when the power goes after `cut` entries.
+   * Makes the image of the disk as it may be when the power fails after `cut` entries.
    * @param cut never less than in the call before.
    * @returns how many writes were in flight.
    */

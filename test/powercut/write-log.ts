@@ -5,7 +5,7 @@ export interface LogEntry {
   /** Of the disk, in bytes. */
   readonly offset: number;
   readonly bytes: number;
-  /** Where in the log the data stand. */
+  /** Where in the log the data are. */
   readonly at: number;
   /** Everything before it is on the platter. */
   readonly isFlush: boolean;
@@ -19,7 +19,7 @@ const DISCARD = 4n;
 
 /**
  * The log of everything that was written to the disk, in order. It can be read while it is written: qemu's FUSE
- * export takes one request after the other, so no entry stands in it before an earlier one.
+ * export takes one request after the other, so no entry is before an earlier one.
  */
 export class WriteLog {
   readonly entries: LogEntry[] = [];

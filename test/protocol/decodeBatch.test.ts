@@ -6,7 +6,7 @@ import type { EventRules } from '../../src/protocol/validate.ts';
 import { jsonOf, refusal } from '../harness/decodeRefusal.ts';
 import { event } from '../harness/events.ts';
 
-/** What a refusal says, and how members are told apart. What is taken and what is rejected: http/content.test.ts. */
+/** The message of a rejection, and how members differ. What is accepted and what is rejected: http/content.test.ts. */
 
 const explain = (sent: unknown, rules: EventRules = {}) => refusal(jsonOf(sent), rules);
 const details = (sent: unknown, rules: EventRules = {}) => explain(sent, rules).members.details ?? [];

@@ -15,7 +15,7 @@ interface Sent extends Occurrence {
   readonly nowMs: number;
 }
 
-/** What the order goes by: an eot after the receipt counts as the receipt. */
+/** The order: an eot after the receipt counts as the receipt. */
 const keyOf = ({ eot, receivedMs }: Occurrence) => {
   const [sent, received] = [eotToNs(eot)!, BigInt(receivedMs) * 1_000_000n];
   return sent < received ? sent : received;

@@ -158,7 +158,7 @@ class Pair {
       this.#checkSession(name, lines.get(name));
   }
 
-  /** What is read of it, and told of it. */
+  /** What is read of it, and reported of it. */
   #checkSession(name: string, line: SessionLine | undefined): void {
     const places = [...this.#stored].filter((place) => EVENTS[place]!.sessionId === name);
     const text = ({ eventId, revision, eot, source }: CourtEvent | ReadEvent) =>

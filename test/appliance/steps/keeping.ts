@@ -1,7 +1,7 @@
 import { LOAD, type Venue } from '../venue.ts';
 import { expect, type Walk } from '../walk.ts';
 
-/** Where the package's unit lets backups go. */
+/** The places that the package's unit allows for backups. */
 export const BACKUPS = '/var/backups/courtd';
 const SETTINGS = '/etc/courtd/courtd.env';
 

@@ -20,7 +20,7 @@ runInProcess();
 
 const NEVER = new AbortController().signal;
 
-/** Headquarters in this process: it takes what `refuses` does not name. */
+/** Headquarters in this process: it accepts what `refuses` does not name. */
 class MemoryLog implements Headquarters {
   readonly chunks: Chunk[] = [];
   readonly told: { ship: object }[] = [];

@@ -17,13 +17,13 @@ export default class TrackedDatabase extends Database {
   }
 }
 
-/** What becomes of them when a process ends: the kernel closes its files. */
+/** When a process ends, the kernel closes its files. */
 export function closeAll(): void {
   for (const one of connections) {
     try {
       one.close();
     } catch {
-      // A query is still running on it: it goes when nothing refers to it any more.
+      // A query is still running on it: it is freed when nothing refers to it any more.
       connections.delete(one);
     }
   }

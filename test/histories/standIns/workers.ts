@@ -7,7 +7,7 @@ export const isMainThread = true;
 export const parentPort = null;
 export const workerData = undefined;
 
-/** What a worker posts to, and hears from. */
+/** The port of a worker. */
 class Port extends EventEmitter {
   readonly #worker: EventEmitter;
 

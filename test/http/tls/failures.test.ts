@@ -33,7 +33,7 @@ async function handshake(localAddress: string, options: tls.ConnectionOptions): 
   await isOver;
 }
 
-/** As OpenSSL's clients do: Node's say nothing, and go away. */
+/** As OpenSSL's clients do: Node's disconnect without an alert. */
 async function refuseCertificate(localAddress: string): Promise<void> {
   const socket = net.connect({ port: daemon.port, host: '127.0.0.1', localAddress });
   socket.on('error', () => {});

@@ -11,7 +11,7 @@ const MIB = 1024 ** 2;
 const FRAMES_PER_MIB = MIB / PAGE_BYTES;
 const CHECK_MS = 1_000;
 
-/** A database whose WAL is large above 1 MiB and too large above 2, and what is told of it. */
+/** A database whose WAL is large above 1 MiB and too large above 2, and the reports of it. */
 function make(t: Test) {
   mock.timers.enable({ apis: ['setInterval'] });
   t.teardown(() => mock.timers.reset());

@@ -47,7 +47,7 @@ t.test('a prune deletes the keys of its events, and keeps the seq up to which it
   committer.append(...court(...sent));
   const changed = sent.map((each) => ({ ...each, confidence: 0.125 }));
   t.match(committer.append(...court(...changed)), { conflicts: 3 });
-  // They are too young to go by themselves.
+  // They are too young to be deleted by themselves.
   db.prepare('UPDATE conflict SET last_ms = ?').run(ALL.nowMs);
   const noted = () => [
     db.prepare('SELECT seq FROM conflict ORDER BY seq').pluck().all(),
