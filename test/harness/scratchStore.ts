@@ -112,7 +112,7 @@ export class Committer {
       isServing: false,
       maintain: () => void this.#db.pragma('wal_checkpoint(PASSIVE)'),
       truncateWal: () => void this.#db.pragma('wal_checkpoint(TRUNCATE)'),
-      holdForPrune: () => {},
+      hold: () => {},
     };
   }
 

@@ -18,10 +18,7 @@ const READER_WAIT_MS = 100;
 const RETURNED_PAGES = 250;
 
 /** What they need of the writer of events, which commits them between its groups. */
-export type StepWriter = Pick<
-  GroupCommit,
-  'step' | 'isServing' | 'maintain' | 'truncateWal' | 'holdForPrune'
-> & {
+export type StepWriter = Pick<GroupCommit, 'step' | 'isServing' | 'maintain' | 'truncateWal' | 'hold'> & {
   readonly appender: Pick<Appender, 'forgetNames' | 'readErasures'>;
   readonly checkpoints: Pick<Checkpointer, 'copied'>;
 };
@@ -94,7 +91,7 @@ export class Steps {
       }
     } finally {
       fillReserve(this.#directory);
-      writer.holdForPrune(false);
+      writer.hold('full', false);
     }
   }
 
@@ -113,7 +110,8 @@ export class Steps {
   }
 
   #makeRoom(): void {
-    if (!this.#isDiskFull) this.#context.writer.holdForPrune(true);
+    // What it frees is for its own commits.
+    this.#context.writer.hold('full', true);
     this.#isDiskFull = true;
     releaseReserve(this.#directory);
     // A reader may keep it from being truncated, until the next attempt.

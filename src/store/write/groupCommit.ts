@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Transaction } from 'better-sqlite3';
 import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, QUEUED_REQUESTS } from '../../base/limits.ts';
-import { OperatorError } from '../../base/operatorError.ts';
 import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { type Unavailability, unavailable } from '../../protocol/unavailable.ts';
 import type { Checkpointer } from '../db/checkpointer.ts';
@@ -49,10 +48,6 @@ export interface CommitTotals {
 
 /** A request that waits for its commit. */
 interface QueuedRequest extends ReceivedBatch {
-  /** Milliseconds of the monotonic clock. */
-  readonly queuedAt: number;
-  /** Whether it has waited for a locked database already. */
-  isRetried: boolean;
   readonly resolve: (counts: Counts) => void;
   readonly reject: (problem: unknown) => void;
 }
@@ -83,6 +78,8 @@ export class GroupCommit {
   #isScheduled = false;
   /** Waiting for another process to release its lock. */
   #isBackingOff = false;
+  /** When a lock was met, in milliseconds of the monotonic clock; undefined after a commit, and after giving up. */
+  #lockedSince: number | undefined;
   #isFailed = false;
   #isClosed = false;
   #reportDamageFrom = 0;
@@ -98,11 +95,12 @@ export class GroupCommit {
     this.#beforeCommit = beforeCommit;
     this.full = new DiskFull(on, () => !this.#holds.has('full') && this.#maintenance.hasRoom());
     this.appender = new Appender(db, keys);
-    this.#maintenance = new MaintenanceSteps(db, this.appender.keys, {
+    const maintenanceEvents = {
       ...on,
-      fatal: (error) => this.fail(error),
-      damaged: (error) => this.#reportDamage(error),
-    });
+      fatal: (error: unknown) => this.fail(error),
+      damaged: (error: unknown) => this.#reportDamage(error),
+    };
+    this.#maintenance = new MaintenanceSteps(db, this.appender.keys, this.full, maintenanceEvents);
     this.checkpoints = this.#maintenance.checkpoints;
     this.#commitGroup = db.transaction((group) => this.#appendAll(group));
     this.#commitAside = db.transaction((write) => write());
@@ -125,8 +123,7 @@ export class GroupCommit {
       }
       if (this.full.isRefusing) return reject(unavailable('full'));
       if (this.#queue.length >= QUEUED_REQUESTS) return reject(unavailable('overloaded'));
-      const queuedAt = performance.now();
-      this.#queue.push({ events, receivedMs: Date.now(), queuedAt, isRetried: false, resolve, reject });
+      this.#queue.push({ events, receivedMs: Date.now(), resolve, reject });
       if (!this.#isBackingOff) this.#schedule();
     });
   }
@@ -167,7 +164,9 @@ export class GroupCommit {
       if (isSynced) commit();
       else unsynced(this.#db, commit);
     } catch (error) {
-      if (failureKind(error) === 'fatal') this.fail(error);
+      const kind = failureKind(error);
+      if (kind === 'full') this.full.failed(error);
+      if (kind === 'fatal') this.fail(error);
       throw error;
     }
     this.maintain();
@@ -187,13 +186,6 @@ export class GroupCommit {
   truncateWal(): void {
     if (this.#isFailed) throw unavailable('failed');
     this.#maintenance.truncateWal();
-  }
-
-  /** Refuses events, as on a full disk, while a prune uses the reserve: what it frees is for its own commits. */
-  holdForPrune(isHeld: boolean): void {
-    if (isHeld) this.full.failed(new OperatorError('a prune is freeing space'));
-    this.hold('full', isHeld);
-    this.#maintenance.areKeysHeld = isHeld;
   }
 
   /** Runs the maintenance that is due, without waiting for a request. */
@@ -269,6 +261,7 @@ export class GroupCommit {
       return;
     }
     this.#committedAt = performance.now();
+    this.#lockedSince = undefined;
     this.totals.commits++;
     this.totals.requests += group.length;
     this.totals.seconds += (this.#committedAt - beganAt) / 1_000;
@@ -318,16 +311,17 @@ export class GroupCommit {
   }
 
   /**
-   * On a timer, because waiting inside SQLite would block the event loop. A request that found the database
-   * locked is retried at least once, however late: the event loop may have been busy, and the lock released
-   * long ago.
+   * On a timer, because waiting inside SQLite would block the event loop. A lock that is met is tried again at least once, however
+   * late: the event loop may have been busy, and the lock released long ago.
    */
   #retryLater(waiting: QueuedRequest[]): void {
+    this.#queue = waiting;
     const now = performance.now();
-    const isLate = ({ queuedAt, isRetried }: QueuedRequest) => isRetried && now - queuedAt >= BUSY_GIVE_UP_MS;
-    rejectAll(waiting.filter(isLate), unavailable('busy'));
-    this.#queue = waiting.filter((request) => !isLate(request));
-    for (const request of this.#queue) request.isRetried = true;
+    this.#lockedSince ??= now;
+    if (now - this.#lockedSince >= BUSY_GIVE_UP_MS) {
+      this.#lockedSince = undefined;
+      return rejectAll(this.#queue.splice(0), unavailable('busy'));
+    }
     this.#isBackingOff = true;
     setTimeout(() => {
       this.#isBackingOff = false;

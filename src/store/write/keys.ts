@@ -1,4 +1,4 @@
-import type { Database, Statement, Transaction } from 'better-sqlite3';
+import type { Database, Statement } from 'better-sqlite3';
 import { keyHash } from '../db/keyHash.ts';
 import { inChunks, MultiRowStatement } from '../db/multiRowStatement.ts';
 import { unsynced } from '../db/unsynced.ts';
@@ -26,11 +26,9 @@ type Place = readonly [session: number, hash: Buffer, revision: number];
 const START: Place = [-1, Buffer.alloc(1), 0];
 const END: Place = [Number.MAX_SAFE_INTEGER, Buffer.alloc(1), 0];
 
-/** A move in progress: of the keys up to a seq, those up to a place in the order are in the file. */
-interface Move {
-  readonly upTo: number;
-  after: Place;
-}
+/** The keys of a step: of those up to a seq, the ones behind a place in the order and up to another. */
+const OF_STEP = `
+  FROM recent_key WHERE (session, hash, revision) > (?, ?, ?) AND (session, hash, revision) <= (?, ?, ?) AND seq <= ?`;
 
 /**
  * The keys of all stored events, each once (../../ARCHITECTURE.md#duplicates). The newest are in a table in memory, which takes part
@@ -48,15 +46,14 @@ export class EventKeys {
   readonly #replace: readonly Statement<[{ session: number; hash: Buffer; revision: number; seq: number }]>[];
   readonly #countRecent: Statement<[], number>;
   readonly #lastSeq: Statement<[], number>;
-  readonly #boundary: Statement<unknown[], [number, Buffer, number]>;
-  readonly #runStep: Transaction<(move: Move, to: Place) => number>;
   /** Sessions that may have keys in the file: those up to this one, and these. Those of others are not looked up there. */
   readonly #lastOldSession: number;
   readonly #inFile = new Set<number>();
   /** Keys in memory as of the last commit, and those inserted since. More are counted than there are: a prune deletes some. */
   #count: number;
   #inserted = 0;
-  #move: Move | undefined;
+  /** A move in progress: of the keys up to a seq, those up to a place in the order are in the file. */
+  #move: { readonly upTo: number; after: Place } | undefined;
 
   /** Reads the keys of the events behind `flushed.up_to` back. */
   constructor(db: Database, limits: KeyLimits = KEY_LIMITS) {
@@ -85,12 +82,6 @@ export class EventKeys {
     ];
     this.#countRecent = number('SELECT count(*) FROM recent_key');
     this.#lastSeq = number('SELECT max(ifnull((SELECT max(seq) FROM event), 0), up_to) FROM flushed');
-    this.#boundary = db
-      .prepare<unknown[], [number, Buffer, number]>(`
-        SELECT session, hash, revision FROM recent_key WHERE (session, hash, revision) > (?, ?, ?)
-         ORDER BY session, hash, revision LIMIT 1 OFFSET ?`)
-      .raw();
-    this.#runStep = moveStep(db, (session) => this.#inFile.add(session));
     this.#lastOldSession = number('SELECT max(id) FROM session').get() ?? 0;
     this.#count = this.#countRecent.get() ?? 0;
   }
@@ -153,17 +144,30 @@ export class EventKeys {
 
   /**
    * Moves the next keys to the file, in a transaction of its own. Call it between commits. Not synced: the keys of a step that a
-   * power failure undoes are read back.
+   * power failure undoes are read back. Keys that came after the move began stay in memory. A crash leaves some in both places, which
+   * OR IGNORE skips.
    * @returns whether the move is over. @throws {SqliteError} if a step fails; calling again repeats that step.
    */
   moveStep(): boolean {
+    const db = this.#db;
     this.#move ??= { upTo: this.#lastSeq.get() ?? 0, after: START };
-    const move = this.#move;
-    const to = this.#boundary.get(...move.after, this.limits.step - 1) ?? END;
-    unsynced(this.#db, () => {
-      this.#count -= this.#runStep.immediate(move, to);
+    const { upTo, after } = this.#move;
+    const boundary = db.prepare<unknown[], Place>(`
+      SELECT session, hash, revision FROM recent_key WHERE (session, hash, revision) > (?, ?, ?)
+       ORDER BY session, hash, revision LIMIT 1 OFFSET ?`);
+    const to = boundary.raw().get(...after, this.limits.step - 1) ?? END;
+    const range = [...after, ...to, upTo];
+    const step = db.transaction(() => {
+      const sessions = db.prepare<unknown[], number>(`SELECT DISTINCT session ${OF_STEP}`).pluck();
+      for (const session of sessions.all(...range)) this.#inFile.add(session);
+      db.prepare(`INSERT OR IGNORE INTO key SELECT session, hash, revision, seq ${OF_STEP}`).run(...range);
+      if (to === END) db.prepare('UPDATE flushed SET up_to = ?').run(upTo);
+      return db.prepare(`DELETE ${OF_STEP}`).run(...range).changes;
     });
-    move.after = to;
+    unsynced(db, () => {
+      this.#count -= step.immediate();
+    });
+    this.#move.after = to;
     if (to !== END) return false;
     this.#move = undefined;
     this.#count = this.#countRecent.get() ?? 0;
@@ -173,28 +177,4 @@ export class EventKeys {
 
 function numbered(keys: readonly KeyEntry[]): (number | Buffer)[] {
   return keys.flatMap(({ session, hash, revision }, at) => [at, session, hash, revision]);
-}
-
-/**
- * Keys that came after a move began stay in memory. A crash leaves some in both places, which OR IGNORE skips.
- * @param onSession called with each session that gets keys in the file. @returns how many keys it moved.
- */
-function moveStep(
-  db: Database,
-  onSession: (session: number) => void,
-): Transaction<(move: Move, to: Place) => number> {
-  const moved = `
-    FROM recent_key WHERE (session, hash, revision) > (?, ?, ?) AND (session, hash, revision) <= (?, ?, ?) AND seq <= ?`;
-  const sessions = db.prepare<unknown[], number>(`SELECT DISTINCT session ${moved}`).pluck();
-  const copy = db.prepare(`INSERT OR IGNORE INTO key SELECT session, hash, revision, seq ${moved}`);
-  const remove = db.prepare(`DELETE ${moved}`);
-  const setUpTo = db.prepare('UPDATE flushed SET up_to = ?');
-  return db.transaction(({ upTo, after }, to) => {
-    const range = [...after, ...to, upTo];
-    for (const session of sessions.all(...range)) onSession(session);
-    copy.run(...range);
-    const { changes } = remove.run(...range);
-    if (to === END) setUpTo.run(upTo);
-    return changes;
-  });
 }

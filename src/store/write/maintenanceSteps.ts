@@ -4,6 +4,7 @@ import { BUSY_RETRY_MS } from '../../base/limits.ts';
 import { Checkpointer } from '../db/checkpointer.ts';
 import { freeBytes, reservedBytes, truncateWal } from '../db/diskReserve.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
+import type { DiskFull } from './diskFull.ts';
 import type { EventKeys } from './keys.ts';
 
 /** Pause after a step of a move that failed; BUSY_RETRY_MS if the database was locked. */
@@ -26,16 +27,17 @@ export class MaintenanceSteps {
   readonly #keys: EventKeys;
   readonly #noopWrite: Statement<[]>;
   readonly #on: MaintenanceEvents;
+  readonly #full: Pick<DiskFull, 'isFull'>;
   #notBefore = 0;
-  /** Keys stay in memory while a prune frees space: what it frees is for its own commits. */
-  areKeysHeld = false;
 
-  constructor(db: Database, keys: EventKeys, on: MaintenanceEvents) {
+  /** @param full while it is, keys stay in memory: what a prune frees is for its own commits. */
+  constructor(db: Database, keys: EventKeys, full: Pick<DiskFull, 'isFull'>, on: MaintenanceEvents) {
     this.checkpoints = new Checkpointer(db, (error) => this.#failed(error));
     this.#db = db;
     this.#directory = DataDirectory.of(db.name);
     this.#noopWrite = db.prepare('UPDATE flushed SET up_to = up_to');
     this.#keys = keys;
+    this.#full = full;
     this.#on = on;
   }
 
@@ -87,7 +89,7 @@ export class MaintenanceSteps {
   }
 
   get #isMoveDue(): boolean {
-    return !this.areKeysHeld && this.#keys.isMoveDue && performance.now() >= this.#notBefore;
+    return !this.#full.isFull && this.#keys.isMoveDue && performance.now() >= this.#notBefore;
   }
 
   /** A full disk or a locked database loses nothing: the step is repeated. */

@@ -25,7 +25,7 @@ function failing(t: Test, failure: unknown) {
     },
   } as unknown as EventKeys;
   const on = { fatal: tell('fatal'), damaged: tell('damaged'), unexpected: tell('unexpected') };
-  return { folder, db, told, clock, steps: new MaintenanceSteps(db, keys, on) };
+  return { folder, db, told, clock, steps: new MaintenanceSteps(db, keys, { isFull: false }, on) };
 }
 
 const sqlite = (code: string) => new Database.SqliteError('as if', code);
