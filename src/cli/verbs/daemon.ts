@@ -75,16 +75,13 @@ export interface Daemon extends Frame {
   readonly server: CourtServer;
 }
 
-/** Up to this many seqs behind, events are counted one by one. It takes a few milliseconds, while requests wait. */
-const SHIP_SEQS_COUNTED = 10_000;
-
 /** @returns how far copy and shipping are; nothing if the database cannot be read now: events come first, and others say so. */
 function elsewhereOf(
   store: Store,
   { data, runDir }: Pick<ServeOptions, 'data' | 'runDir'>,
 ): { copy?: CopyStatus | null; ship?: ShipStatus | null } {
   const env = { ...process.env, ...(runDir && { COURTD_RUN_DIR: runDir }) };
-  const readLag = (upTo: ShippedOf) => store.look((db) => readShipLag(db, upTo, SHIP_SEQS_COUNTED));
+  const readLag = (upTo: ShippedOf) => store.look((db) => readShipLag(db, upTo));
   try {
     return { copy: viewCopy(data.path, readLag, env), ship: viewShip(data, readLag, env) };
   } catch {

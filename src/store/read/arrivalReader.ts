@@ -18,8 +18,13 @@ export interface ArrivalFilter {
   readonly source?: string | undefined;
 }
 
-/** Their columns. */
-const FILTERED = { session: 's.name', type: 'o.type', court: 'o.court', source: 'o.source' } as const;
+/** Their columns, and the members of an event. */
+const FILTERED = {
+  session: ['s.name', 'sessionId'],
+  type: ['o.type', 'type'],
+  court: ['o.court', 'courtId'],
+  source: ['o.source', 'source'],
+} as const;
 
 /** The events after some seq, as of one moment. */
 export interface ArrivalChunk {
@@ -39,10 +44,11 @@ export interface ArrivalChunk {
   readonly epochs: readonly Epoch[];
 }
 
-interface Bounds {
-  readonly after: number;
-  readonly upTo: number;
-  readonly limit: number;
+/** What there is to read after some seq. */
+interface State extends Pick<ArrivalChunk, 'lastSeq' | 'prunedSeq'> {
+  /** The first seq after it, and the last one of all; null: none. */
+  readonly first: number | null;
+  readonly newest: number | null;
 }
 
 /**
@@ -54,40 +60,27 @@ interface Bounds {
  * that continues after the last seq that it has read gets every event once.
  */
 export class ArrivalReader {
+  readonly #db: Database;
   readonly #filter: ArrivalFilter;
+  readonly #filtered: readonly (keyof ArrivalFilter)[];
   readonly #decoder: ArrivalDecoder;
-  readonly #first: Statement<[number], number>;
-  readonly #newest: Statement<[], number>;
-  readonly #rows: Statement<[Bounds], ArrivalRow>;
-  readonly #latest: Statement<[object], number>;
-  readonly #lastGiven: Statement<[], number>;
-  readonly #pruned: Statement<[], number>;
-  readonly #read: (seq: number, limit: number, damage: Damage) => ArrivalChunk;
+  readonly #state: Statement<[number], State>;
+  readonly #rows: Statement<[object], ArrivalRow>;
 
   constructor(db: Database, filter: ArrivalFilter = {}) {
     db.pragma(`cache_size = -${READ_CACHE_KIB}`);
+    this.#db = db;
     this.#filter = filter;
+    const names = Object.keys(FILTERED) as (keyof ArrivalFilter)[];
+    this.#filtered = names.filter((name) => filter[name] !== undefined);
     this.#decoder = new ArrivalDecoder(db);
-    const number = (sql: string) => db.prepare<unknown[], number>(sql).pluck();
-    this.#first = number('SELECT seq FROM event WHERE seq > ? ORDER BY seq LIMIT 1');
-    this.#newest = number('SELECT max(seq) FROM event');
-    const between = 'e.seq > @after AND e.seq <= @upTo';
-    this.#rows = db
-      .prepare<[Bounds], ArrivalRow>(
-        `SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE ${between} ORDER BY e.seq LIMIT @limit`,
-      )
-      .raw();
-    const isWanted = Object.entries(FILTERED).map(
-      ([name, column]) => `ifnull(@${name}, ${column}) = ${column}`,
+    this.#state = db.prepare(`
+      SELECT ${LAST_GIVEN_SEQ} AS lastSeq, (SELECT up_to_seq FROM pruned) AS prunedSeq,
+             (SELECT seq FROM event WHERE seq > ? ORDER BY seq LIMIT 1) AS first, (SELECT max(seq) FROM event) AS newest`);
+    this.#rows = db.prepare(
+      `SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE e.seq > @after AND e.seq <= @upTo ORDER BY e.seq LIMIT @limit`,
     );
-    this.#latest = number(`
-      SELECT e.seq FROM event e CROSS JOIN session s ON s.id = e.session CROSS JOIN origin o ON o.id = e.origin
-       WHERE ${between} AND ${isWanted.join(' AND ')} ORDER BY e.seq DESC LIMIT @limit`);
-    this.#lastGiven = number(`SELECT ${LAST_GIVEN_SEQ}`);
-    this.#pruned = number('SELECT up_to_seq FROM pruned');
-    this.#read = db.transaction((seq: number, limit: number, damage: Damage) =>
-      this.#chunk(db, seq, limit, damage),
-    );
+    this.#rows.raw();
   }
 
   /**
@@ -96,44 +89,42 @@ export class ArrivalReader {
    * @param damage takes the damaged events, which are left out; absent: one of the chunk's own.
    */
   after(seq: number, limit: number, damage = new Damage()): ArrivalChunk {
-    return this.#read(seq, limit, damage);
+    return this.#db.transaction(() => this.#chunk(seq, limit, damage))();
   }
 
   /** @see ArrivalChunk.lastSeq */
   get lastSeq(): number {
-    return this.#lastGiven.get() ?? 0;
+    return this.#state.get(0)!.lastSeq;
   }
 
   /** @see ArrivalChunk.prunedSeq */
   get prunedSeq(): number {
-    return this.#pruned.get() ?? 0;
+    return this.#state.get(0)!.prunedSeq;
   }
 
   /** Looks back from the newest event, in short reads. @returns the seq after which the newest `count` events that pass the filter begin. */
   beforeNewest(count: number): number {
-    let upTo = this.#newest.get() ?? 0;
+    const isWanted = this.#filtered.map((name) => `AND ${FILTERED[name][0]} = @${name}`);
+    const latest = this.#db.prepare<[object], number>(`
+      SELECT e.seq FROM event e CROSS JOIN session s ON s.id = e.session CROSS JOIN origin o ON o.id = e.origin
+       WHERE e.seq > @after AND e.seq <= @upTo ${isWanted.join(' ')} ORDER BY e.seq DESC LIMIT @limit`);
+    let upTo = this.#state.get(0)!.newest ?? 0;
     let left = count;
-    const { session = null, type = null, court = null, source = null } = this.#filter;
     while (left > 0 && upTo > 0) {
       const after = Math.max(0, upTo - ARRIVALS_SCAN_ROWS);
-      const seqs = this.#latest.all({ session, type, court, source, after, upTo, limit: left });
+      const seqs = latest.pluck().all({ ...this.#filter, after, upTo, limit: left });
       left -= seqs.length;
       upTo = left > 0 ? after : seqs.at(-1)! - 1;
     }
     return upTo;
   }
 
-  #chunk(db: Database, after: number, limit: number, damage: Damage): ArrivalChunk {
-    const state = {
-      lastSeq: this.lastSeq,
-      prunedSeq: this.prunedSeq,
-      epochs: readEpochs(db),
-    };
-    // Skips what was pruned.
-    const first = this.#first.get(after);
-    if (first === undefined)
+  #chunk(after: number, limit: number, damage: Damage): ArrivalChunk {
+    const { first, newest, ...seqs } = this.#state.get(after)!;
+    const state = { ...seqs, epochs: readEpochs(this.#db) };
+    if (first === null || newest === null)
       return { events: [], damage, upTo: beyond(after, state), isLast: true, ...state };
-    const newest = this.#newest.get() ?? first;
+    // Skips what was pruned.
     const bounds = { after: first - 1, upTo: Math.min(first - 1 + ARRIVALS_SCAN_ROWS, newest), limit };
     const events: DecodedEvent[] = [];
     let [bytes, rows, seen] = [0, 0, bounds.upTo];
@@ -150,14 +141,8 @@ export class ArrivalReader {
     return { events, damage, upTo: isLast ? beyond(seen, state) : seen, isLast, ...state };
   }
 
-  #passes({ sessionId, type, courtId, source }: Arrival): boolean {
-    const { session, type: wanted, court, source: from } = this.#filter;
-    return (
-      (session ?? sessionId) === sessionId &&
-      (wanted ?? type) === type &&
-      (court ?? courtId) === courtId &&
-      (from ?? source) === source
-    );
+  #passes(event: Arrival): boolean {
+    return this.#filtered.every((name) => event[FILTERED[name][1]] === this.#filter[name]);
   }
 }
 

@@ -132,7 +132,8 @@ function countLeft(db: Database, session: number, lastSeq: number): number {
 type OrderedEvent = ReadEvent & EotHalves;
 
 /** The columns of a row after those of an event. */
-type OrderedRow = readonly [...ArrivalRow, place: number, isCurrent: number];
+type OrderedRow = readonly [...event: ArrivalRow, place: number, isCurrent: number];
+const [PLACE, IS_CURRENT] = [14, 15] as const;
 
 /**
  * Reads the events of `makeOrder`, verified, a chunk at a time. @param sessionId of all of them; absent: each has its own.
@@ -157,15 +158,14 @@ export function* readOrdered(
     const events: OrderedEvent[] = [];
     let [place, bytes, rows] = [after, 0, 0];
     for (const row of find.iterate(after)) {
-      const [isCurrent, columnsOfEvent] = [row[15], row as unknown as ArrivalRow];
-      place = row[14];
+      place = row[PLACE];
       // A damaged page may lead to an event twice.
       if (row[0] === lastSeq) continue;
       lastSeq = row[0];
       rows++;
-      const event = decoder.event(columnsOfEvent, damage, sessionId);
+      const event = decoder.event(row as unknown as ArrivalRow, damage, sessionId);
       if (event === undefined) continue;
-      events.push({ ...event, eotMs: msOf(event.eotHigh, event.eotLow), current: isCurrent === 1 });
+      events.push({ ...event, eotMs: msOf(event.eotHigh, event.eotLow), current: row[IS_CURRENT] === 1 });
       bytes += event.payload.length + (event.extra?.length ?? 0);
       if (bytes > READ_CHUNK_BYTES) break;
     }

@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import { type Epoch, LAST_GIVEN_SEQ, readEpochs } from '../db/epochs.ts';
 
-/** Up to this many seqs, events are counted one by one, which takes a third of a second; beyond, the count is estimated from the seqs. */
-const COUNTED_SEQS = 1_000_000;
+/** Up to this many seqs, events are counted one by one, which takes a few milliseconds; beyond, the count is estimated from the seqs. */
+const COUNTED_SEQS = 10_000;
 
 /** How much is stored after a seq. */
 export interface Lag {
@@ -22,8 +22,8 @@ export interface Lag {
 /** Up to which seq a log with these epochs has been shipped; undefined: nothing is to be counted. */
 export type ShippedOf = (epochs: readonly Epoch[]) => number | undefined;
 
-/** @param countedSeqs the number of seqs up to which events are counted one by one. */
-export function readShipLag(db: Database, shippedOf: ShippedOf, countedSeqs = COUNTED_SEQS): Lag {
+/** @returns how much is stored after what has been shipped. */
+export function readShipLag(db: Database, shippedOf: ShippedOf): Lag {
   const number = (sql: string) => db.prepare<number[], number | null>(sql).pluck();
   return db.transaction(() => {
     const epochs = readEpochs(db);
@@ -37,7 +37,7 @@ export function readShipLag(db: Database, shippedOf: ShippedOf, countedSeqs = CO
       .get(shipped);
     const seqs = oldest === undefined ? 0 : newestSeq - oldest.seq + 1;
     const count = number('SELECT count(*) FROM event WHERE seq > ?');
-    const events = seqs > countedSeqs ? seqs : count.get(shipped)!;
+    const events = seqs > COUNTED_SEQS ? seqs : count.get(shipped)!;
     return { epochs, newestSeq, behind: { events, oldestMs: oldest?.ms } };
   })();
 }
