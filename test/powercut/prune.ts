@@ -4,7 +4,7 @@ import { type History, PRUNED_TYPE } from '../harness/history.ts';
 /** Events are received this long before they are pruned. */
 const OLDER_THAN = '1s';
 /** No fault: its daemon was killed, or is just being started. */
-const CUT_SHORT = /ended before the work was done|does not run/;
+const CUT_SHORT = /ended before the work was done|does not run|does not answer/;
 
 /** Runs `courtd prune` while cameras send, again and again until they have ended, once at the least. */
 export async function pruneUntil(
