@@ -8,8 +8,7 @@ import { markClock } from './db/clockMark.ts';
 import { lockDirectory } from './db/directoryLock.ts';
 import { keepReserve } from './db/diskReserve.ts';
 import { watchFiles } from './db/fileMonitor.ts';
-import { lacksDatabase } from './db/newDatabase.ts';
-import { assertDurable, enterExisting, layoutOf, type OpenOptions, openDatabase } from './db/openDatabase.ts';
+import { enterDatabase, layoutOf, type OpenOptions, openDatabase } from './db/openDatabase.ts';
 import { explain } from './db/openErrors.ts';
 import { SCHEMA_VERSION } from './db/schema.ts';
 import { sessionCounter } from './db/sessionCounter.ts';
@@ -85,13 +84,11 @@ export class Store {
     let [db, lock]: (Database | undefined)[] = [];
     try {
       // The lock exists only next to a database: if it is alone, there was one.
-      if (lacksDatabase(directory)) openDatabase(directory, make).close();
-      else enterExisting(directory, make);
+      enterDatabase(directory, make);
       lock = lockDirectory(directory);
       db = openDatabase(directory, { ...make, check: false, isLocked: true });
       const layout = layoutOf(db);
       if (layout < SCHEMA_VERSION) on.upgraded(upgradeDatabase(db, layout));
-      assertDurable(db);
       // Opens the WAL. SQLite takes a failed sync of the directory for a success, and then the power would take the names of its files.
       db.pragma('wal_checkpoint(NOOP)');
       fsync(directory.path);

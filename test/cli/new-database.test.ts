@@ -12,7 +12,7 @@ t.test(
   'a first start that was killed, and a restore that was refused, leave nothing in the way',
   async (t) => {
     const data = temporaryFolder(t);
-    fs.writeFileSync(path.join(data, 'courtd.db'), '');
+    fs.writeFileSync(path.join(data, '.courtd.db.99999999.partial'), '');
     await (await Daemon.run(t, data, '')).stop();
     const other = path.join(temporaryFolder(t), 'data');
     const broken = path.join(temporaryFolder(t), 'broken.db');

@@ -31,7 +31,6 @@ export const PLANTS: readonly Plant[] = [
     what: 'commits are not synced (synchronous = NORMAL), as is the default of better-sqlite3',
     changes: [
       { file: 'store/db/openDatabase.ts', from: ALWAYS_FULL, to: UNSYNCED },
-      { file: 'store/db/openDatabase.ts', from: 'mode[1] !== 2', to: 'mode[1] !== 1' },
       { file: 'store/db/unsynced.ts', from: ALWAYS_FULL, to: UNSYNCED },
     ],
   },

@@ -1,23 +1,66 @@
 import fs from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import { createPartial, publish, removeLeftovers, removePartial } from '../../base/atomicFile.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { OperatorError } from '../../base/operatorError.ts';
+import { makeLayout } from './schema.ts';
 
 /** The files that courtd keeps next to a database. Not the files of a command that only looks for a database. */
 const BESIDE = /^courtd\.(lock|clock|reserve|backup|db-wal|db\.replaced-.*|db\.layout-.*)$/;
 
-/** @returns the names of the files in a directory that show that there is, or was, a database. */
-export function filesBesideDatabase(directory: DataDirectory): string[] {
-  try {
-    return fs
-      .readdirSync(directory.path)
-      .filter((name) => BESIDE.test(name))
-      .sort();
-  } catch {
-    // The caller that opens a file there reports the reason.
-    return [];
-  }
+export function lacksDatabase(directory: DataDirectory): boolean {
+  return !fs.existsSync(directory.file('database'));
 }
 
-/** Whether a directory has no database, or an empty file in its place. */
-export function lacksDatabase(directory: DataDirectory): boolean {
-  return (fs.statSync(directory.file('database'), { throwIfNoEntry: false })?.size ?? 0) === 0;
+/** @returns the error of a command that needs an existing database. */
+export function noDatabase(directory: DataDirectory): OperatorError {
+  return (
+    lostDatabase(directory) ??
+    new OperatorError(
+      `There is no courtd database in ${directory}. "courtd serve" or "courtd token rotate" makes one; or name the directory that has it with --data.`,
+    )
+  );
+}
+
+/**
+ * A new database in its place would hide that a disk is not mounted, or that somebody has moved the other one away.
+ * @returns why no database is created there; undefined if the directory has no file of one.
+ */
+function lostDatabase(directory: DataDirectory): OperatorError | undefined {
+  const names = fs.existsSync(directory.path) ? fs.readdirSync(directory.path) : [];
+  const left = names.filter((name) => BESIDE.test(name)).sort();
+  if (left.length === 0) return undefined;
+  return new OperatorError(
+    `There is no courtd database in ${directory}, and there was one: it has left ${left.join(', ')}. Is its disk mounted, was courtd.db moved? ` +
+      'Put it back, or restore a backup ("courtd restore"). If you want a new, empty database, move those files to another directory first.',
+  );
+}
+
+/** Makes the database of a directory, and the directory. @throws {OperatorError} if there was a database. */
+export function makeFirst(directory: DataDirectory): void {
+  const lost = lostDatabase(directory);
+  if (lost !== undefined) throw lost;
+  directory.make();
+  makeDatabase(directory.file('database'));
+}
+
+/**
+ * Makes a database, and gives it its name once it has its tables: a power cut before that leaves none. Another process may be faster.
+ * @param also in the transaction that makes the tables. @throws {OperatorError}, and SQLite's errors.
+ */
+export function makeDatabase(file: string, also?: (db: Database.Database) => void): void {
+  removeLeftovers(path.dirname(file), (name) => name === path.basename(file));
+  const partial = createPartial(file);
+  try {
+    const db = new Database(partial);
+    try {
+      makeLayout(db, also);
+    } finally {
+      db.close();
+    }
+    if (!fs.existsSync(file)) publish(partial, file);
+  } finally {
+    removePartial(partial);
+  }
 }

@@ -3,16 +3,15 @@ import Database from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { isServed } from './directoryLock.ts';
 import { withReserve } from './diskReserve.ts';
 import { enterDirectory } from './enterDirectory.ts';
-import { readHeader } from './fileHeader.ts';
-import { lacksDatabase } from './newDatabase.ts';
-import { explain, lostDatabase, noDatabase, unsound } from './openErrors.ts';
+import { isDatabase } from './fileHeader.ts';
+import { lacksDatabase, makeFirst, noDatabase } from './newDatabase.ts';
+import { explain, unsound } from './openErrors.ts';
 import { preMigrationCopyOf } from './previousDatabases.ts';
 import { rewriteWal } from './rewriteWal.ts';
-import { makeLayout, SCHEMA_VERSION } from './schema.ts';
+import { SCHEMA_VERSION } from './schema.ts';
 import { overwriteDeleted } from './secureDelete.ts';
 import { closeAfter } from './sqliteErrors.ts';
 import { startFault } from './startFault.ts';
@@ -26,10 +25,7 @@ const WAL_SIZE_LIMIT_BYTES = 64 * 1024 ** 2;
 export interface OpenOptions {
   /** Create the directory and the database if there is none: only `serve` and `token rotate` do. */
   readonly create?: boolean;
-  /**
-   * First look for damage, in the tables that every event needs: only `serve` and `check` do. Other commands read what
-   * can be read.
-   */
+  /** First compare its tables with the layout: only `serve` and `check` do. Other commands read what can be read. */
   readonly check?: boolean;
   /** Open a database of an older layout too: only `serve` does, and then upgrades it (upgradeDatabase.ts). */
   readonly acceptOlder?: boolean;
@@ -41,24 +37,13 @@ export interface OpenOptions {
  * Opens the database of a data directory with the pragmas that make a commit durable.
  * @throws {OperatorError} if the file is missing, foreign, newer, damaged or not accessible.
  */
-export function openDatabase(
-  directory: DataDirectory,
-  { create = false, check = false, ...options }: OpenOptions = {},
-): Database.Database {
-  const file = directory.file('database');
+export function openDatabase(directory: DataDirectory, options: OpenOptions = {}): Database.Database {
   try {
-    enterDirectory(directory);
-    if (create) {
-      const lost = lacksDatabase(directory) ? lostDatabase(directory) : undefined;
-      if (lost !== undefined) throw lost;
-      directory.make();
-      createPrivateIfMissing(file);
-    }
-    look(directory, check);
+    enterDatabase(directory, options);
     return withReserve(directory, () => {
-      const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
+      const db = new Database(directory.file('database'), { fileMustExist: true, timeout: COMMAND_BUSY_MS });
       try {
-        prepare(db, directory, { create, ...options });
+        prepare(db, directory, options);
       } catch (error) {
         closeAfter(error, db);
         throw error;
@@ -71,34 +56,23 @@ export function openDatabase(
 }
 
 /**
- * The first checks of `openDatabase`, for a caller that makes a file next to the database before that.
+ * The first checks of `openDatabase`, for a caller that makes a file next to the database before that. It reads the header itself,
+ * because SQLite creates and changes files beside a foreign database.
  * @throws {OperatorError} and the system's errors, if the directory or its database is not courtd's, or damaged: nothing has been
  * changed.
  */
-export function enterExisting(directory: DataDirectory, { check = false }: OpenOptions): void {
+export function enterDatabase(directory: DataDirectory, { create, check }: OpenOptions): void {
   enterDirectory(directory);
-  look(directory, check);
-}
-
-function look(directory: DataDirectory, check: boolean): void {
-  refuseForeign(directory);
-  if (check) withReserve(directory, () => refuseDamaged(directory.file('database')));
-}
-
-/**
- * Reads the header before SQLite opens the file, because SQLite creates and changes files beside a foreign
- * one. Closing the descriptor drops the locks of every other connection of this process: there must be none.
- */
-function refuseForeign(directory: DataDirectory): void {
+  if (lacksDatabase(directory)) {
+    if (!create) throw noDatabase(directory);
+    makeFirst(directory);
+  }
   const file = directory.file('database');
-  const { isEmpty, isOurs, version } = headerIn(directory);
-  if (isEmpty) return;
-  if (!isOurs) {
+  if (!isDatabase(file))
     throw new OperatorError(
       `${file} is not a courtd database: nothing was changed. Name another directory with --data.`,
     );
-  }
-  refuseNewer(version, file);
+  if (check) withReserve(directory, () => refuseDamaged(file));
 }
 
 /**
@@ -106,12 +80,10 @@ function refuseForeign(directory: DataDirectory): void {
  * damaged file.
  */
 function refuseDamaged(file: string): void {
-  if (fs.statSync(file).size === 0) return;
   const readonly = (fs.statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
   const db = new Database(file, { readonly, fileMustExist: true, timeout: COMMAND_BUSY_MS });
   try {
-    // The power failed while the database was being created.
-    if (layoutOf(db) === 0) return;
+    refuseNewer(layoutOf(db), file);
     const fault = startFault(db);
     if (fault !== undefined) throw unsound(DataDirectory.of(file), fault);
   } finally {
@@ -119,15 +91,7 @@ function refuseDamaged(file: string): void {
   }
 }
 
-/** @throws {OperatorError} if there is no database. The system's error if it cannot be read. */
-function headerIn(directory: DataDirectory): ReturnType<typeof readHeader> {
-  try {
-    return readHeader(directory.file('database'));
-  } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? noDatabase(directory) : error;
-  }
-}
-
+/** @throws {OperatorError} if a newer version has written the database. */
 function refuseNewer(version: number, file: string): void {
   if (version <= SCHEMA_VERSION) return;
   const copy = preMigrationCopyOf(file, SCHEMA_VERSION);
@@ -143,29 +107,22 @@ function refuseNewer(version: number, file: string): void {
 function prepare(
   db: Database.Database,
   directory: DataDirectory,
-  { create, acceptOlder = false, isLocked = false }: OpenOptions,
+  { create = false, acceptOlder = false, isLocked = false }: OpenOptions,
 ): void {
   const file = directory.file('database');
-  const version = layoutOf(db);
   // A daemon does so once it has its lock.
   rewriteWal(db, () => !isLocked && isServed(directory));
+  const version = layoutOf(db);
   refuseNewer(version, file);
-  if (version === 0) {
-    if (!create) throw new OperatorError(`${file} is not set up yet: start "courtd serve" once.`);
-    // In a rollback journal, so that the file has our application_id before there is a WAL beside it.
-    makeLayout(db);
-  } else if (version < SCHEMA_VERSION && !acceptOlder) {
+  if (version < SCHEMA_VERSION && !acceptOlder)
     throw new OperatorError(
       `${file} was written by an older courtd (layout ${version}, this version has ${SCHEMA_VERSION}): start "courtd serve" once, which upgrades it.`,
     );
-  }
   // A copy or a backup that is only read keeps its rollback journal: it may be on any file system.
-  const isToServe = create || acceptOlder;
-  if (isToServe && db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
+  if ((create || acceptOlder) && db.pragma('journal_mode = WAL', { simple: true }) !== 'wal')
     throw new OperatorError(
       `${file} is on a file system that does not support a write-ahead log: use a local disk.`,
     );
-  }
   db.pragma(`cache_size = -${PAGE_CACHE_KIB}`);
   db.pragma('mmap_size = 0');
   overwriteDeleted(db);
@@ -173,22 +130,9 @@ function prepare(
   db.pragma('foreign_keys = OFF');
   // In WAL mode better-sqlite3 commits without fsync unless this is set on every connection.
   db.pragma('synchronous = FULL');
-  if (isToServe) assertDurable(db);
 }
 
 /** @returns the layout version of the file: how many migrations have been applied to it (schema.ts). */
 export function layoutOf(db: Database.Database): number {
   return db.pragma('user_version', { simple: true }) as number;
-}
-
-/**
- * A new database may report FULL before its first write and lose it with that: call this again afterwards.
- * @throws {OperatorError} if commits are not durable.
- */
-export function assertDurable(db: Database.Database): void {
-  const mode = [db.pragma('journal_mode', { simple: true }), db.pragma('synchronous', { simple: true })];
-  if (mode[0] !== 'wal' || mode[1] !== 2)
-    throw new OperatorError(
-      `SQLite did not accept the settings that make commits durable (${mode.join(', ')}): courtd does not start. Check the disk, and report this.`,
-    );
 }

@@ -1,7 +1,6 @@
 import fs from 'node:fs';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { filesBesideDatabase } from './newDatabase.ts';
 import { sqliteCode } from './sqliteErrors.ts';
 
 /**
@@ -25,36 +24,10 @@ function isSchemaDamaged(error: unknown): boolean {
   );
 }
 
-/** @returns the error of a command that needs an existing database. */
-export function noDatabase(directory: DataDirectory): OperatorError {
-  return (
-    lostDatabase(directory) ??
-    new OperatorError(
-      `There is no courtd database in ${directory}. "courtd serve" or "courtd token rotate" makes one; or name the directory that has it with --data.`,
-    )
-  );
-}
-
-/**
- * A new database in its place would hide that a disk is not mounted, or that somebody has moved the other one away.
- * @returns why no database is created there; undefined if the directory has no file of one.
- */
-export function lostDatabase(directory: DataDirectory): OperatorError | undefined {
-  const left = filesBesideDatabase(directory);
-  if (left.length === 0) return undefined;
-  return new OperatorError(
-    `There is no courtd database in ${directory}, or it is empty, and there was one: ${left.join(', ')} ${left.length === 1 ? 'is' : 'are'} left of it. Is its disk ` +
-      'mounted, was courtd.db moved? Put it back, or restore a backup ("courtd restore"). If you want a new, empty database, move those ' +
-      'files to another directory first.',
-  );
-}
-
 /** @param fault the end of a sentence about the database (startFault.ts). */
 export function unsound(directory: DataDirectory, fault: string): OperatorError {
-  const isDamage = fault.startsWith('is damaged');
-  const advice = isDamage ? 'make a copy of it, then' : 'remove that with a SQLite shell, or';
   return new OperatorError(
-    `The database in ${directory} ${fault}. Nothing was changed: ${advice} restore a backup: "sudo courtd restore FILE --salvage".`,
+    `The database in ${directory} ${fault}. Nothing was changed: keep a copy of it, and restore a backup: "sudo courtd restore FILE --salvage".`,
   );
 }
 

@@ -220,21 +220,19 @@ export function migrate(db: Database, migrations: readonly string[] = MIGRATIONS
 }
 
 /**
- * Makes the tables of a new database, in an empty file, or those that one of an older layout lacks. @param also in that transaction.
- * @param migrations other ones only in tests.
+ * Makes the tables of a new database, in an empty file. @param also in that transaction. @param migrations other ones only in tests.
  */
 export function makeLayout(
   db: Database,
-  also: (isNew: boolean) => void = () => {},
+  also: (db: Database) => void = () => {},
   migrations: readonly string[] = MIGRATIONS,
 ): void {
   db.pragma(`page_size = ${PAGE_BYTES}`);
   overwriteDeleted(db);
-  // For a prune to return space to the file system (pruneEvents.ts); it cannot be changed once there is a table.
+  // For a prune to return space to a full disk (../keep/steps.ts); it cannot be changed once there is a table.
   db.pragma('auto_vacuum = INCREMENTAL');
   db.transaction(() => {
-    const isNew = db.pragma('user_version', { simple: true }) === 0;
     migrate(db, migrations);
-    also(isNew);
+    also(db);
   }).exclusive();
 }

@@ -2,37 +2,34 @@ import Database from 'better-sqlite3';
 import { visible } from '../../base/visibleText.ts';
 import { MIGRATIONS, migrate } from './schema.ts';
 
+/** The statistics of ANALYZE are nobody's harm. */
+const PARTS = `SELECT type || ' "' || name || '"', tbl_name || ' ' || sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_stat_' ESCAPE '~'`;
 /** Tables that every event needs. */
 const TABLES = ['session', 'origin', 'flushed', 'token'];
-/** How many rows a table has that every event needs. */
-const ROWS = { flushed: '= 1', pruned: '= 1', epoch: '> 0', running_time: '= 1' } as const;
-
-/** The statistics of ANALYZE are nobody's harm. */
-const PARTS = `SELECT type || ' "' || name || '"', tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_stat_' ESCAPE '~'`;
+/** Whether tables have the rows that courtd gives them. */
+const HAS_ROWS = ['flushed', 'pruned', 'running_time', 'secret', 'epoch']
+  .map((table) => `(SELECT count(*) FROM ${table}) ${table === 'epoch' ? '> 0' : '= 1'}`)
+  .join(' AND ');
 
 /**
- * Checks the layout, the tables that every event needs, and what a start reads; checking the whole file would take seconds.
+ * Checks the layout and the tables that every event needs; checking the whole file would take seconds.
  * @returns what keeps a daemon from using the database, as the end of a sentence; undefined if nothing does.
  * @throws {SqliteError} if that cannot be read.
  */
 export function startFault(db: Database.Database): string | undefined {
+  const fault = layoutFault(db);
+  if (fault !== undefined) return fault;
   const isIntact = (table: string) => db.pragma(`quick_check(${table})`, { simple: true }) === 'ok';
-  if (!isIntact('sqlite_schema')) return 'is damaged';
-  const other = layoutFault(db);
-  if (other !== undefined) return other;
-  if (!TABLES.every(isIntact)) return 'is damaged';
-  for (const [table, rows] of Object.entries(ROWS)) {
-    const isRight = db.prepare<[], number>(`SELECT count(*) ${rows} FROM ${table}`).pluck().get();
-    if (isRight !== 1) return `is damaged: its table ${table} has not the rows that courtd gives it`;
-  }
-  db.prepare('SELECT max(event_id), max(seq) FROM event WHERE seq > (SELECT up_to FROM flushed)').get();
-  return undefined;
+  // What a start reads.
+  db.prepare('SELECT max(event_id) FROM event WHERE seq > (SELECT up_to FROM flushed)').get();
+  const isWhole = TABLES.every(isIntact) && db.prepare(`SELECT ${HAS_ROWS}`).pluck().get() === 1;
+  return isWhole ? undefined : 'is damaged';
 }
 
 /**
  * Compares the tables, indexes, triggers and views of a database with those that its migrations make. SQLite runs what a file
  * holds: with a trigger of somebody else's, an event could be acknowledged and be gone. Takes two milliseconds.
- * @returns what differs, as the end of a sentence about the file; undefined where nothing does.
+ * @returns what differs, as the end of a sentence about the file; undefined if nothing does.
  */
 export function layoutFault(db: Database.Database): string | undefined {
   const version = db.pragma('user_version', { simple: true }) as number;
@@ -40,24 +37,17 @@ export function layoutFault(db: Database.Database): string | undefined {
   try {
     migrate(model, MIGRATIONS.slice(0, version));
     const [expected, found] = [partsOf(model), partsOf(db)];
-    for (const [name, sql] of expected) {
-      if (!found.has(name)) return `is damaged: its ${visible(name)} is missing`;
-      if (found.get(name) !== sql) return `is damaged: its ${visible(name)} is not as courtd makes it`;
-    }
-    const other = [...found.keys()].find((name) => !expected.has(name));
-    return other === undefined ? undefined : `holds the ${visible(other)}, which courtd does not make`;
+    const other = [...expected.keys(), ...found.keys()].find(
+      (name) => expected.get(name) !== found.get(name),
+    );
+    return other === undefined ? undefined : `is not as courtd made it (${visible(other)})`;
   } finally {
     model.close();
   }
 }
 
 /** @returns what each part is made by, by its kind and name: white space and comments aside. */
-function partsOf(db: Database.Database): Map<string, string> {
-  const rows = db.prepare<[], [string, string, string | null]>(PARTS).raw().all();
-  return new Map(
-    rows.map(([name, table, sql]) => {
-      const plain = (sql ?? '').replace(/--[^\n]*/g, '').replace(/\s+/g, ' ');
-      return [name, `${table} ${plain}`];
-    }),
-  );
+function partsOf(db: Database.Database): Map<string, string | undefined> {
+  const rows = db.prepare<[], [string, string | null]>(PARTS).raw().all();
+  return new Map(rows.map(([name, sql]) => [name, sql?.replace(/--[^\n]*/g, '').replace(/\s+/g, ' ')]));
 }

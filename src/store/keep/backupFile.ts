@@ -2,8 +2,7 @@ import fs from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { OperatorError, reasonOf } from '../../base/operatorError.ts';
 import { createPrivate, openCarefully } from '../../base/privateFile.ts';
-import { readHeader } from '../db/fileHeader.ts';
-import { SCHEMA_VERSION } from '../db/schema.ts';
+import { isDatabase } from '../db/fileHeader.ts';
 
 /** Bytes that are copied between two turns of the event loop, in which signals are handled. */
 const COPY_BYTES = 1024 ** 2;
@@ -26,23 +25,15 @@ export function backupFile(file: string): RestoreSource {
   try {
     if (fs.statSync(file).isDirectory())
       throw new OperatorError(`${file} is a directory: name a backup in it.`);
-    const { isOurs, version } = fs.statSync(file).isFile() ? readHeader(file) : NOT_OURS;
-    if (!isOurs || version === 0)
+    // A pipe cannot be read twice.
+    if (!fs.statSync(file).isFile() || !isDatabase(file))
       throw new OperatorError(`${file} is not a courtd database: nothing was changed. Name a backup.`);
-    if (version > SCHEMA_VERSION) {
-      throw new OperatorError(
-        `${file} was written by a newer courtd (layout ${version}, this version supports up to ${SCHEMA_VERSION}): nothing was changed. Install that version, or name an older backup.`,
-      );
-    }
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     throw new OperatorError(`Cannot read ${file}: ${reasonOf(error as NodeJS.ErrnoException)}.`);
   }
   return { name: file, copyTo: (target) => copyWhole(file, target) };
 }
-
-/** A pipe cannot be read twice. */
-const NOT_OURS = { isOurs: false, version: 0 };
 
 /** Copies a backup into an existing file, and its WAL or journal to the names that belong to that. */
 async function copyWhole(file: string, target: string): Promise<void> {

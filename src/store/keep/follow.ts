@@ -1,17 +1,18 @@
 import fs from 'node:fs';
-import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { createPartial, publish, removeLeftovers, removePartial } from '../../base/atomicFile.ts';
+import { publish } from '../../base/atomicFile.ts';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { COMMAND_BUSY_MS, CONFLICT_COPIES, CONFLICT_COPY_BYTES } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { bytesFor } from '../../base/units.ts';
 import { enterDirectory } from '../db/enterDirectory.ts';
 import { LAST_GIVEN_SEQ, readEpochs } from '../db/epochs.ts';
-import { readHeader } from '../db/fileHeader.ts';
+import { isDatabase } from '../db/fileHeader.ts';
+import { makeDatabase } from '../db/newDatabase.ts';
+import { layoutOf } from '../db/openDatabase.ts';
 import { explain } from '../db/openErrors.ts';
-import { makeLayout, SCHEMA_VERSION } from '../db/schema.ts';
+import { migrate, SCHEMA_VERSION } from '../db/schema.ts';
 import { overwriteDeleted } from '../db/secureDelete.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { layoutFault } from '../db/startFault.ts';
@@ -144,14 +145,13 @@ export class CopyFollower {
     if (!fs.existsSync(this.#file)) {
       if (this.#isElsewhere && this.#isOnDiskOfBox())
         throw new OperatorError(`The copy's disk is not mounted on ${this.#place}. Mount it.`);
-      createCopy(this.#file);
+      makeDatabase(this.#file, (db) => db.exec('DELETE FROM epoch'));
     }
     enterDirectory(this.#place);
-    const { isOurs, version } = readHeader(this.#file);
-    if (!isOurs || version > SCHEMA_VERSION) throw this.#foreign('is no database of this courtd');
+    if (!isDatabase(this.#file)) throw this.#foreign('is no database of courtd');
     const copy = openCopy(this.#file);
     try {
-      const fault = layoutFault(copy) ?? usedBy(copy);
+      const fault = faultOf(copy);
       if (fault === undefined) return copy;
       throw this.#foreign(fault);
     } catch (error) {
@@ -225,23 +225,13 @@ function isEarlier(file: string, have: Have, part: ReturnType<typeof partFor>): 
   );
 }
 
-/** Gives a new copy its name once it has its tables: a power cut before that would leave a file that is nobody's. */
-function createCopy(file: string): void {
-  removeLeftovers(path.dirname(file), (name) => name === path.basename(file));
-  const partial = createPartial(file);
-  openCopy(partial).close();
-  publish(partial, file);
-  removePartial(partial);
-}
-
 function openCopy(file: string): Database.Database {
   const copy = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
   try {
     overwriteDeleted(copy);
     copy.pragma('journal_mode = TRUNCATE');
     copy.pragma('synchronous = FULL');
-    if (copy.pragma('user_version', { simple: true }) !== SCHEMA_VERSION)
-      makeLayout(copy, (isNew) => isNew && copy.exec('DELETE FROM epoch'));
+    if (layoutOf(copy) < SCHEMA_VERSION) copy.transaction(() => migrate(copy)).exclusive();
     return copy;
   } catch (error) {
     copy.close();
@@ -249,10 +239,11 @@ function openCopy(file: string): Database.Database {
   }
 }
 
-/** @returns why a database is no copy: a daemon has counted in it, so its counters would not match the copied rows. */
-function usedBy(copy: Database.Database): string | undefined {
+/** @returns why a database is no copy. Where a daemon has counted, the counters would not match the copied rows. */
+function faultOf(copy: Database.Database): string | undefined {
+  if (layoutOf(copy) > SCHEMA_VERSION) return 'was written by a newer courtd';
   const flushed = copy.prepare<[], number>('SELECT max(up_to, counted_up_to) FROM flushed').pluck().get();
-  return (flushed ?? 0) === 0 ? undefined : 'is a backup, or has been served';
+  return (flushed ?? 0) === 0 ? layoutFault(copy) : 'is a backup, or has been served';
 }
 
 /** @returns the failure of a copy as an {OperatorError}, as far as it is foreseen. */

@@ -20,7 +20,7 @@ import { completeKeys } from '../db/completeKeys.ts';
 import { lockDirectory } from '../db/directoryLock.ts';
 import { enterDirectory } from '../db/enterDirectory.ts';
 import { beginEpoch, readEpochs } from '../db/epochs.ts';
-import { readHeader } from '../db/fileHeader.ts';
+import { isDatabase } from '../db/fileHeader.ts';
 import { explain } from '../db/openErrors.ts';
 import { previousFiles } from '../db/previousDatabases.ts';
 import { rewriteWal } from '../db/rewriteWal.ts';
@@ -174,7 +174,7 @@ async function replace(
 ): Promise<string | null> {
   const target = directory.file('database');
   // One that cannot be read is preserved as it is, with its WAL.
-  const isOurs = hasContent(target) && readHeader(target).isOurs;
+  const isOurs = hasContent(target) && isDatabase(target);
   const exclusive = isOurs ? await tryOpenExclusively(target) : undefined;
   try {
     const parts = ['', ...COMPANIONS].filter((part) => hasContent(target + part));

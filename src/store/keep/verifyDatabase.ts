@@ -31,9 +31,10 @@ export function verifyDatabase(file: string, { indexes = false } = {}): Contents
   try {
     const number = (name: string) => db.pragma(name, { simple: true }) as number;
     const version = number('user_version');
-    if (number('application_id') !== APPLICATION_ID || version < 1 || version > SCHEMA_VERSION) {
+    if (number('application_id') !== APPLICATION_ID || version < 1)
       throw new OperatorError('is not a courtd database');
-    }
+    if (version > SCHEMA_VERSION)
+      throw new OperatorError('was written by a newer courtd, which can restore it');
     if (db.pragma(indexes ? 'integrity_check' : 'quick_check', { simple: true }) !== 'ok') {
       throw new OperatorError('is damaged');
     }

@@ -16,6 +16,6 @@ export function migrate(db: Database, migrations: readonly string[] = MIGRATIONS
   schema.migrate(db, migrations);
 }
 
-export function makeLayout(db: Database, also: (isNew: boolean) => void = () => {}): void {
+export function makeLayout(db: Database, also: (db: Database) => void = () => {}): void {
   schema.makeLayout(db, also, MIGRATIONS);
 }

@@ -29,22 +29,16 @@ t.test('every open has the pragmas that the promise rests on, before the first w
   t.end();
 });
 
-t.test('a file that was being made when the power went is made by the next start', async (t) => {
-  for (const pragmas of [[], ['page_size = 1024', 'auto_vacuum = INCREMENTAL']]) {
+t.test('a file that is no database of courtd, or is empty, is not touched', async (t) => {
+  for (const sql of ['', 'CREATE TABLE theirs (id INTEGER)']) {
     const folder = temporaryFolder(t);
-    const begun = new Database(path.join(folder, 'courtd.db'));
-    for (const pragma of pragmas) begun.pragma(pragma);
-    begun.close();
-    const store = await Store.open(new DataDirectory(folder), recorder().on);
-    t.match(await store.append(court(event())), { accepted: 1 });
-    await store.close();
+    const file = path.join(folder, 'courtd.db');
+    new Database(file).exec(sql).close();
+    const bytes = fs.readFileSync(file);
+    await t.rejects(Store.open(new DataDirectory(folder), recorder().on), /is not a courtd database/);
+    t.ok(bytes.equals(fs.readFileSync(file)));
+    t.strictSame(fs.readdirSync(folder), ['courtd.db']);
   }
-  const folder = temporaryFolder(t);
-  const foreign = new Database(path.join(folder, 'courtd.db'));
-  foreign.pragma('auto_vacuum = INCREMENTAL');
-  foreign.exec('CREATE TABLE theirs (id INTEGER)');
-  foreign.close();
-  await t.rejects(Store.open(new DataDirectory(folder), recorder().on), /is not a courtd database/);
 });
 
 t.test('a command that has waited for a restore asks to try again', (t) => {

@@ -53,17 +53,14 @@ t.test('tables, indexes, triggers and views are those of the layout, or nothing 
   const cases: readonly (readonly [string, RegExp])[] = [
     [
       'CREATE TRIGGER t AFTER INSERT ON event BEGIN DELETE FROM event WHERE seq = new.seq; END',
-      /holds the trigger "t", which courtd does not make/,
+      /is not as courtd made it \(trigger "t"\)/,
     ],
-    ['CREATE INDEX mine ON event (eot)', /holds the index "mine", which courtd does not make/],
-    ['CREATE TABLE "x\u001b[2J" (y)', /holds the table "x\\u001b\[2J", which courtd does not make/],
-    ['DROP INDEX conflict_copy_turn', /is damaged: its index "conflict_copy_turn" is missing/],
-    [
-      'DROP VIEW events; CREATE VIEW events AS SELECT 1',
-      /is damaged: its view "events" is not as courtd makes it/,
-    ],
-    ['ALTER TABLE token ADD COLUMN note TEXT', /is damaged: its table "token" is not as courtd makes it/],
-    ['DROP TABLE running_time', /is damaged: its table "running_time" is missing/],
+    ['CREATE INDEX mine ON event (eot)', /is not as courtd made it \(index "mine"\)/],
+    ['CREATE TABLE "x\u001b[2J" (y)', /is not as courtd made it \(table "x\\u001b\[2J"\)/],
+    ['DROP INDEX conflict_copy_turn', /is not as courtd made it \(index "conflict_copy_turn"\)/],
+    ['DROP VIEW events; CREATE VIEW events AS SELECT 1', /is not as courtd made it \(view "events"\)/],
+    ['ALTER TABLE token ADD COLUMN note TEXT', /is not as courtd made it \(table "token"\)/],
+    ['DROP TABLE running_time', /is not as courtd made it \(table "running_time"\)/],
   ];
   for (const [sql, sentence] of cases) {
     const folder = boxWith(t, (db) => db.exec(sql));

@@ -19,9 +19,13 @@ function copyOf(t: Test, change: (db: Database.Database) => void): string {
 }
 
 t.test('a database of another program, or of another layout, is none of ours', (t) => {
-  for (const pragma of ['application_id = 1', 'user_version = 0', `user_version = ${SCHEMA_VERSION + 1}`]) {
+  for (const [pragma, message] of [
+    ['application_id = 1', /is not a courtd database/],
+    ['user_version = 0', /is not a courtd database/],
+    [`user_version = ${SCHEMA_VERSION + 1}`, /newer courtd/],
+  ] as const) {
     const file = copyOf(t, (db) => db.pragma(pragma));
-    t.throws(() => verifyDatabase(file), { message: 'is not a courtd database' }, pragma);
+    t.throws(() => verifyDatabase(file), { message }, pragma);
   }
   t.end();
 });
