@@ -5,7 +5,7 @@ import { type Naming, naming } from '../../protocol/playerRedaction.ts';
 import { overwriteDeleted } from '../db/secureDelete.ts';
 import { addErasures, erasureOf, FOREVER_NS, readErasures } from '../write/ledger.ts';
 import { Redactor } from '../write/redactor.ts';
-import { erasedEvents } from './eraseEvents.ts';
+import { ErasedTally, erasedEvents } from './eraseEvents.ts';
 import { type Step, type StepContext, Steps } from './steps.ts';
 
 /** Conflict copies that a step reads: of 64 KiB at most each. */
@@ -24,14 +24,7 @@ export interface ErasureRequest {
 }
 
 /** What an erasure has done. */
-export interface Erased {
-  /** Events of which nothing is left but that they were there. */
-  readonly emptied: number;
-  /** Events in which the player has another name. */
-  readonly renamed: number;
-  readonly sessions: number;
-  readonly conflictCopies: number;
-}
+export type Erased = Omit<ErasedTally, 'sessions' | 'add'> & { readonly sessions: number };
 
 /**
  * Erases a player (../../ARCHITECTURE.md#erasure), in short steps of the writer. It may be interrupted anywhere: the next one
@@ -44,7 +37,7 @@ export async function erasePlayer(
 ): Promise<Erased> {
   const { db, writer, on } = context;
   const steps = new Steps(context);
-  const tally = { emptied: 0, renamed: 0, sessions: new Set<string>(), conflictCopies: 0 };
+  const tally = new ErasedTally();
   // Freed pages, too.
   db.pragma('secure_delete = ON');
   try {
@@ -52,7 +45,7 @@ export async function erasePlayer(
     await steps.run([() => addErasures(db, [entry])], SYNCED);
     writer.appender.readErasures();
     const redactor = new Redactor([{ ...entry, beforeNs: beforeNs ?? FOREVER_NS }]);
-    await steps.run(erasedEvents(db, redactor, player, steps.rows, tally, on));
+    await steps.run(erasedEvents(db, redactor, steps.rows, tally, on));
     await steps.run(erasedCopies(db, naming(player), tally));
     await steps.run([() => addErasures(db, [{ ...entry, finishedMs: Date.now() }])], SYNCED);
     writer.appender.readErasures();
@@ -73,10 +66,10 @@ export async function applyLedger(db: Database): Promise<number> {
   const ledger = readErasures(db).filter(({ finishedMs }) => finishedMs === null);
   if (ledger.length === 0) return 0;
   const redactor = new Redactor(ledger);
-  const tally = { emptied: 0, renamed: 0, sessions: new Set<string>(), conflictCopies: 0 };
+  const tally = new ErasedTally();
   const finished = ledger.map((erasure) => ({ ...erasure, finishedMs: Date.now() }));
   function* erasing(): Generator<Step> {
-    yield* erasedEvents(db, redactor, undefined, ROWS_ALONE, tally, () => {});
+    yield* erasedEvents(db, redactor, ROWS_ALONE, tally, () => {});
     yield* erasedCopies(db, (text) => redactor.names(text), tally);
     yield () => addErasures(db, finished);
   }
@@ -92,7 +85,7 @@ export async function applyLedger(db: Database): Promise<number> {
 }
 
 /** Conflict copies that name somebody go, whenever that was. */
-function* erasedCopies(db: Database, names: Naming, tally: { conflictCopies: number }): Generator<Step> {
+function* erasedCopies(db: Database, names: Naming, tally: ErasedTally): Generator<Step> {
   const remove = db.prepare<[number]>('DELETE FROM conflict_copy WHERE turn = ?');
   for (const turns of copiesNaming(db, names)) {
     yield () => {
