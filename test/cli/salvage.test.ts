@@ -54,7 +54,7 @@ t.test('--salvage brings back what came after the backup as it was, with its mar
   const { status, stdout, stderr } = await command('restore', backup, '--salvage');
   t.strictSame([status, stdout], [0, ''], stderr);
   t.match(stderr, /^The replaced database is kept as [^\n]+\nRestored .*: 20 events of 1 session/);
-  t.match(stderr, / 900 events .* 900 accepted, 0 duplicates/);
+  t.match(stderr, /Salvaged 900 events /);
   t.strictSame(await lines(), all);
   t.match((await command('check', '--full')).stdout, /ok {4}database: Every page/);
 });
@@ -67,7 +67,7 @@ t.test('--salvage replaces a damaged event of the backup by that of the replaced
   db.close();
   const { status, stderr } = await command('restore', backup, '--salvage');
   t.equal(status, 1, 'the backup is damaged all the same');
-  t.match(stderr, new RegExp(`: ${AFTER_IT + 1} accepted, .*\\.$`, 'm'));
+  t.match(stderr, `Salvaged ${AFTER_IT + 1} events `);
   t.strictSame((await lines()).sort(), all.sort());
 });
 
@@ -91,10 +91,7 @@ t.test('of a damaged database every event comes back that does not lie on a dama
   const { status, stderr } = await command('restore', backup, '--salvage');
   t.equal(status, 1);
   t.match(stderr, `: ${IN_BACKUP} events of`);
-  t.match(
-    stderr,
-    new RegExp(`Salvaged ${AFTER_IT - cells} events .*: ${AFTER_IT - cells} accepted, 0 duplicates\\.`),
-  );
+  t.match(stderr, `Salvaged ${AFTER_IT - cells} events `);
   t.match(stderr, `Up to ${cells} events could not be read.`);
   const back = await lines();
   t.equal(back.length, all.length - cells);

@@ -189,7 +189,7 @@ async function backup(box: Box): Promise<void> {
   if (box.isBackingUp) return;
   box.isBackingUp = true;
   const [certain, tokens] = [model.certain(), model.tokens.map((token) => ({ ...token }))];
-  const { file } = await makeBackup(box.directory, box.backups, 100, () => {}).finally(() => {
+  const { file } = await makeBackup(box.directory, box.backups, 100).finally(() => {
     box.isBackingUp = false;
   });
   if (box.disk.isDead) return;

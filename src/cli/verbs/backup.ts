@@ -12,7 +12,7 @@ import { CopyFollower, ForeignCopy } from '../../store/keep/follow.ts';
 import { lastBackupMs, noteBackup } from '../../store/keep/lastBackup.ts';
 import { makeBackup } from '../../store/keep/makeBackup.ts';
 import { integer, notEmpty } from '../options/optionParsers.ts';
-import { progress, say } from '../terminal/output.ts';
+import { say } from '../terminal/output.ts';
 
 const HELP = `
 A directory keeps the newest backups. --follow keeps courtd.db there current.
@@ -44,11 +44,9 @@ interface BackupOptions extends DataOption {
 
 async function backup(place: string, { data, keep }: BackupOptions): Promise<void> {
   const startedAt = performance.now();
-  const told = (copied: number) => progress.show(() => `${bytesFor(copied)} copied`);
-  const { file, bytes, events, removed, damage } = await makeBackup(data, place, keep, told);
+  const { file, bytes, events, damage } = await makeBackup(data, place, keep);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   say(`Backup written to ${file}: ${bytesFor(bytes)}, ${counted(events, 'event')}, in ${seconds} s.`);
-  if (removed.length > 0) say(`Removed to keep ${counted(keep, 'backup')}: ${removed.join(', ')}.`);
   if (damage === undefined) return;
   throw new OperatorError(
     `The backup has all that can be read, but the database is damaged: ${damage} No older backup was removed: keep one from before the damage.`,

@@ -6,7 +6,7 @@ import type { DataOption } from '../../store/db/withDatabase.ts';
 import { type Restored, restoreDatabase } from '../../store/keep/restoreDatabase.ts';
 import type { Salvaged } from '../../store/keep/salvage.ts';
 import { notEmpty } from '../options/optionParsers.ts';
-import { progress, say } from '../terminal/output.ts';
+import { say } from '../terminal/output.ts';
 
 const HELP = `
 The daemon must be stopped. The replaced database is kept under another name.
@@ -34,12 +34,9 @@ interface RestoreOptions extends DataOption {
 async function restore(file: string, options: RestoreOptions): Promise<void> {
   const from = file === '-' ? logLines(process.stdin) : file;
   const name = typeof from === 'string' ? from : from.name;
-  const restored = await restoreDatabase(options.data, from, {
-    salvages: options.salvage ?? false,
-    salvaging: (events) => progress.show(() => `${counted(events, 'event')} salvaged`),
-    replacing: (name) =>
-      say(`The replaced database is kept as ${name}: remove it when it is no longer needed.`),
-  });
+  const restored = await restoreDatabase(options.data, from, options.salvage, (name) =>
+    say(`The replaced database is kept as ${name}: remove it when it is no longer needed.`),
+  );
   const { damage, salvaged } = restored;
   const isShort = salvaged !== null && salvaged.unreadable + salvaged.unreadableDatabases > 0;
   if (damage !== undefined || isShort) process.exitCode = 1;
@@ -48,14 +45,12 @@ async function restore(file: string, options: RestoreOptions): Promise<void> {
 
 /** @param name of what was restored: the file, or the lines. */
 function sentencesOf(restored: Restored, file: string, name: string): string[] {
-  const { events, sessions, newestMs, damage, erasedAgain, salvaged } = restored;
+  const { events, sessions, newestMs, damage, salvaged } = restored;
   const sudo = process.getuid?.() === 0 ? 'sudo ' : '';
   const newest = newestMs === null ? '' : `, the newest received at ${isoTime(newestMs)}`;
-  const again = counted(erasedAgain, 'event');
   return [
     `Restored ${name}: ${counted(events, 'event')} of ${counted(sessions, 'session')}${newest}.`,
     damage,
-    erasedAgain > 0 && `Players who were erased after that backup are erased again: ${again} changed.`,
     restored.isLedgerLost && LEDGER_LOST,
     name === file
       ? 'The tokens are those of the backup: "courtd token list" shows them.'
@@ -70,14 +65,9 @@ function sentencesOf(restored: Restored, file: string, name: string): string[] {
 const LEDGER_LOST =
   'There was no list of erased players here that can be read: erase the players of later erasures again ("courtd player erase ID").';
 
-function salvagedSentence(salvaged: Salvaged): string {
-  const { events, accepted, duplicates, conflicts, unreadable, unreadableDatabases } = salvaged;
-  const note = conflicts === 0 ? '' : ` (${conflicts} with other content than the stored event)`;
+function salvagedSentence({ accepted, unreadable, unreadableDatabases }: Salvaged): string {
   const lost = unreadable === 0 ? '' : ` Up to ${counted(unreadable, 'event')} could not be read.`;
   const databases = counted(unreadableDatabases, 'replaced database');
   const none = unreadableDatabases === 0 ? '' : ` Nothing could be read in ${databases}.`;
-  return (
-    `Salvaged ${counted(events, 'event')} that the backup does not have: ${accepted} accepted, ` +
-    `${counted(duplicates, 'duplicate')}${note}.${lost}${none}`
-  );
+  return `Salvaged ${counted(accepted, 'event')} that the backup does not have.${lost}${none}`;
 }

@@ -58,13 +58,10 @@ export async function erasePlayer(
   }
 }
 
-/**
- * Applies the unfinished erasures of a database that no other process has open, such as a restored one before it gets its name.
- * @returns how many events were changed.
- */
-export async function applyLedger(db: Database): Promise<number> {
+/** Applies the unfinished erasures of a database that no other process has open, such as a restored one before it gets its name. */
+export async function applyLedger(db: Database): Promise<void> {
   const ledger = readErasures(db).filter(({ finishedMs }) => finishedMs === null);
-  if (ledger.length === 0) return 0;
+  if (ledger.length === 0) return;
   const redactor = new Redactor(ledger);
   const tally = new ErasedTally();
   const finished = ledger.map((erasure) => ({ ...erasure, finishedMs: Date.now() }));
@@ -81,7 +78,6 @@ export async function applyLedger(db: Database): Promise<number> {
   // Write every page again, without its old content. By way of a file, because it may be larger than the memory.
   db.pragma('temp_store = FILE');
   db.exec('VACUUM');
-  return tally.emptied + tally.renamed;
 }
 
 /** Conflict copies that name somebody go, whenever that was. */

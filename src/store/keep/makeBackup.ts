@@ -33,38 +33,29 @@ const fdatasync = promisify(fs.fdatasync);
 interface MadeBackup extends Contents {
   readonly file: string;
   readonly bytes: number;
-  /** The names of the older ones that were removed. */
-  readonly removed: readonly string[];
 }
 
 /**
  * Copies the database, as it is at one moment, and notes when.
  * @param place a directory, which keeps its newest backups, or a new file that ends in .db.
  * @param keep how many backups a directory keeps.
- * @param copied gets the number of bytes so far.
  * @throws {OperatorError} why nothing was written there.
  */
-export function makeBackup(
-  data: DataDirectory,
-  place: string,
-  keep: number,
-  copied: (bytes: number) => void,
-): Promise<MadeBackup> {
+export function makeBackup(data: DataDirectory, place: string, keep: number): Promise<MadeBackup> {
   const keepsSeveral = explainWriteErrors(place, () => isDirectory(place));
-  const work = async (db: Database.Database) => {
+  return withDatabase({ data }, async (db) => {
     // A restored database has none yet, and it is copied while the daemon writes.
     db.pragma('journal_mode = WAL');
     // As late as can be: another backup that ended in between would have taken the name.
     const file = keepsSeveral ? newName(place) : place;
     explainWriteErrors(file, () => prepareFor(file));
-    const contents = await copyDatabase(data.file('database'), file, copied);
-    // The older ones may have what this one has lost.
-    const keepsAll = !keepsSeveral || contents.damage !== undefined;
-    const removed = keepsAll ? [] : explainWriteErrors(place, () => removeOlder(place, file, keep));
+    const contents = await copyDatabase(data.file('database'), file);
+    // Of a damaged database the older ones may have what this one has lost.
+    if (keepsSeveral && contents.damage === undefined)
+      explainWriteErrors(place, () => removeOlder(place, file, keep));
     noteBackup(data, Date.now(), path.resolve(keepsSeveral ? place : file));
-    return { file, bytes: fs.statSync(file).size, ...contents, removed };
-  };
-  return withDatabase({ data }, work);
+    return { file, bytes: fs.statSync(file).size, ...contents };
+  });
 }
 
 /**
@@ -99,11 +90,10 @@ function prepareFor(file: string): void {
 
 /**
  * Removes the oldest backups of a directory, and no other files. The new one always stays, whatever the clock says. Those dated in the
- * future go first: they were made while the clock was ahead, and as the newest they would stay for ever. `next` is the time of this
- * call, so another backup that finished while this one was being written does not count as future.
- * @returns the names of the removed files.
+ * future go first: they were made while the clock was ahead, and as the newest they would stay for ever. Not one of another backup that
+ * finished while this one was being written.
  */
-function removeOlder(directory: string, made: string, keep: number): string[] {
+function removeOlder(directory: string, made: string, keep: number): void {
   const next = path.basename(newName(directory));
   const others = fs
     .readdirSync(directory, { withFileTypes: true })
@@ -113,57 +103,47 @@ function removeOlder(directory: string, made: string, keep: number): string[] {
   const older = others.slice(0, Math.max(0, others.length - (keep - 1)));
   // Another backup that ends at the same time may have removed one.
   for (const name of older) fs.rmSync(path.join(directory, name), { force: true });
-  return older;
 }
 
 /**
  * Copies a database as of one moment, while others write (VACUUM INTO), verifies the copy, fsyncs it and renames it into place. The
  * WAL of the database cannot be truncated meanwhile.
  */
-async function copyDatabase(
-  file: string,
-  target: string,
-  copied: (bytes: number) => void,
-): Promise<Contents> {
+async function copyDatabase(file: string, target: string): Promise<Contents> {
   const partial = partialNameOf(target);
   const cancelCleanup = cleanUpOnExit(() => removePartial(partial));
   try {
     createPartial(target);
-    await writeCopy(file, partial, copied);
+    await writeCopy(file, partial);
     const contents = verified(partial, target);
     publish(partial, target);
     return contents;
   } catch (error) {
-    removePartial(partial);
     throw explained(error, target);
   } finally {
+    removePartial(partial);
     cancelCleanup();
   }
 }
 
 /** In a thread, so that signals are handled, and synced as it grows. */
-async function writeCopy(file: string, partial: string, copied: (bytes: number) => void): Promise<void> {
+async function writeCopy(file: string, partial: string): Promise<void> {
   // Closed only after the thread has closed its connection: closing it earlier would drop SQLite's locks.
   const fd = openCarefully(partial, fs.constants.O_RDWR);
-  let [isDone, failure]: [boolean, unknown] = [false, undefined];
-  const ended = runInThread({
-    file,
-    busyMs: COMMAND_BUSY_MS,
-    pragmas: [OVERWRITE_DELETED],
-    sql: `VACUUM INTO '${partial.replaceAll("'", "''")}'`,
-  }).then((error) => {
-    [isDone, failure] = [true, error];
-  });
+  const sql = `VACUUM INTO '${partial.replaceAll("'", "''")}'`;
+  const copying = runInThread({ file, busyMs: COMMAND_BUSY_MS, pragmas: [OVERWRITE_DELETED], sql });
+  const ended = copying.then((failure) => ({ failure }));
   try {
-    for (; !isDone; await fdatasync(fd)) {
-      await Promise.race([ended, sleep(COPY_SYNC_MS)]);
-      copied(fs.fstatSync(fd).size);
+    for (;;) {
+      const end = await Promise.race([ended, sleep(COPY_SYNC_MS)]);
+      await fdatasync(fd);
+      if (end?.failure !== undefined) throw end.failure;
+      if (end !== undefined) return;
     }
   } finally {
     await ended;
     fs.closeSync(fd);
   }
-  if (failure !== undefined) throw failure;
 }
 
 function verified(copy: string, target: string): Contents {
@@ -182,9 +162,8 @@ function explained(error: unknown, target: string): unknown {
   if (!(error instanceof Database.SqliteError))
     return new OperatorError(cannotWrite(target, error as NodeJS.ErrnoException));
   const place = path.dirname(target);
-  if (failureKind(error) === 'full') {
+  if (failureKind(error) === 'full')
     return new OperatorError(`The disk of ${place} is full: free some space there, or choose another place.`);
-  }
   if (!/^SQLITE_IOERR_(WRITE|FSYNC|DIR_FSYNC|TRUNCATE)$/.test(error.code)) return error;
   return new OperatorError(
     `The disk of ${place} failed a write, or does not support files this large (FAT: 4 GiB) (${error.code}): check it, or choose another place.`,

@@ -42,19 +42,8 @@ export interface Restored extends Contents {
   readonly previousDatabase: string | null;
   /** Null if it was not asked for, or there is nothing to salvage from. */
   readonly salvaged: Salvaged | null;
-  /** Events from which players were taken out again, who have been erased since that backup. */
-  readonly erasedAgain: number;
   /** Whether nobody could be erased again: there was no database of the box that made the backup, or it cannot be read. */
   readonly isLedgerLost: boolean;
-}
-
-interface RestoreOptions {
-  /** Adds what can be read in the database that is replaced, and in those that were replaced before. */
-  readonly salvages: boolean;
-  /** Called with how many events have been salvaged. */
-  readonly salvaging: (events: number) => void;
-  /** Called with the name under which the present database is kept, before it is replaced. */
-  readonly replacing: (name: string) => void;
 }
 
 /**
@@ -63,13 +52,16 @@ interface RestoreOptions {
  *
  * At every moment there is a database of this name, the previous or the new one: a daemon that found none would create an empty one.
  * And the WAL of the previous one is never next to the new one, which it would corrupt.
+ * @param salvages adds what can be read in the database that is replaced, and in those that were replaced before.
+ * @param replacing called with the name under which the present database is kept, before it is replaced.
  * @throws {OperatorError} if the daemon is running, another program has the database open for longer than COMMAND_BUSY_MS, `from` is
  * not a valid backup, or there is no room. Nothing has been changed then.
  */
 export async function restoreDatabase(
   directory: DataDirectory,
   from: string | RestoreSource,
-  options: RestoreOptions = { salvages: false, salvaging: () => {}, replacing: () => {} },
+  salvages = false,
+  replacing: (name: string) => void = () => {},
 ): Promise<Restored> {
   const source = typeof from === 'string' ? backupFile(from) : from;
   try {
@@ -77,10 +69,10 @@ export async function restoreDatabase(
     return await makeAside(directory, async (partial) => {
       await source.copyTo(partial);
       const contents = verified(source.name, partial);
-      const made = await complete(directory, partial, contents, options);
+      const made = await complete(directory, partial, contents, salvages);
       // A signal that has arrived meanwhile is handled now; after this, not before the end.
       await setImmediate();
-      const previousDatabase = await replace(directory, partial, options.replacing);
+      const previousDatabase = await replace(directory, partial, replacing);
       return { ...contents, ...made, previousDatabase };
     });
   } catch (error) {
@@ -132,8 +124,8 @@ async function complete(
   directory: DataDirectory,
   partial: string,
   { lastSeq, damage }: Contents,
-  { salvages, salvaging }: RestoreOptions,
-): Promise<Pick<Restored, 'salvaged' | 'erasedAgain' | 'isLedgerLost'>> {
+  salvages: boolean,
+): Promise<Pick<Restored, 'salvaged' | 'isLedgerLost'>> {
   const target = directory.file('database');
   const kept = hasContent(target) ? keptOf(target) : NOBODY;
   const db = openExclusively(partial);
@@ -148,9 +140,10 @@ async function complete(
     // A damaged event is read again, too: the row of a sound one replaces it.
     const copy = { lastSeq: damage === undefined ? lastSeq : 0, epochs: readEpochs(db) };
     const files = [...replacedBefore(directory), ...(hasContent(target) ? [target] : [])];
+    const salvaged = salvages && files.length > 0 ? await salvage(db, copy, files) : null;
+    await applyLedger(db);
     return {
-      salvaged: salvages && files.length > 0 ? await salvage(db, copy, files, salvaging) : null,
-      erasedAgain: await applyLedger(db),
+      salvaged,
       isLedgerLost: !kept?.epochs.some(({ name }) => copy.epochs.some((one) => one.name === name)),
     };
   } finally {

@@ -15,11 +15,8 @@ const REPLACED = /\.replaced-\w+$/;
 
 /** What has been taken over from replaced databases. */
 export interface Salvaged {
-  /** Those that could be read, and were not in the backup. */
-  events: number;
+  /** Events that the backup did not have. */
   accepted: number;
-  duplicates: number;
-  conflicts: number;
   /** Events that could not be read; if a database does not know how many it had, some of them may never have existed. */
   unreadable: number;
   /** Databases of which nothing could be read. */
@@ -32,20 +29,17 @@ interface SalvageTarget {
   readonly lastSeq: number;
 }
 
-type Lost = Pick<Salvaged, 'unreadable' | 'unreadableDatabases'>;
-
 /**
  * Reads a database that has been replaced, or is about to be, as far as possible: past every damaged page.
  * @yields what can be read of the events that are not in the target, in the order of arrival. @param lost counts the rest.
  */
-function* eventsIn(file: string, target: SalvageTarget, lost: Lost): Generator<DecodedEvent> {
+function* eventsIn(file: string, target: SalvageTarget, lost: Salvaged): Generator<DecodedEvent> {
   let db: Database.Database | undefined;
   let decoder: ArrivalDecoder;
   let lastSeq: number;
   try {
     // A connection that can write would change the file when it closes.
-    const readonly = fs.existsSync(`${file}-wal`);
-    db = new Database(file, { readonly, fileMustExist: true, timeout: COMMAND_BUSY_MS });
+    db = new Database(file, { readonly: fs.existsSync(`${file}-wal`), timeout: COMMAND_BUSY_MS });
     decoder = new ArrivalDecoder(db);
     lastSeq = lastSeqOf(db);
   } catch {
@@ -97,38 +91,26 @@ function missingIn(db: Database.Database, after: number, read: number, lastRead:
 /**
  * Adds to a database, which no box uses yet, what can be read in others of the same box and is not in it: with its time of receipt
  * and its mark `erased`. An event that it already has counts as a duplicate.
- * @param files in the order of their age. @param told gets the number of events so far.
- * @throws {SqliteError} if the events cannot be stored.
+ * @param files in the order of their age. @throws {SqliteError} if the events cannot be stored.
  */
 export async function salvage(
   db: Database.Database,
   target: SalvageTarget,
   files: readonly string[],
-  told: (events: number) => void,
 ): Promise<Salvaged> {
-  const salvaged = {
-    events: 0,
-    accepted: 0,
-    duplicates: 0,
-    conflicts: 0,
-    unreadable: 0,
-    unreadableDatabases: 0,
-  };
+  const salvaged = { accepted: 0, unreadable: 0, unreadableDatabases: 0 };
   const appender = new Appender(db);
   const append = db.transaction((events: readonly DecodedEvent[]) => {
     const batches = events.map((event) => ({
       events: [{ ...event, eotNs: nsOf(event.eotHigh, event.eotLow) }],
       receivedMs: event.receivedMs,
     }));
-    for (const counts of appender.append(batches))
-      for (const name of ['accepted', 'duplicates', 'conflicts'] as const) salvaged[name] += counts[name];
+    for (const { accepted } of appender.append(batches)) salvaged.accepted += accepted;
   });
   const store = async (events: readonly DecodedEvent[]) => {
     append(events);
     appender.committed();
-    salvaged.events += events.length;
     while (appender.keys.isMoveDue) appender.keys.moveStep();
-    told(salvaged.events);
     // Signals are handled between two turns of the event loop.
     await setImmediate();
   };
