@@ -23,17 +23,11 @@ function refuseInaccessible(directory: DataDirectory): void {
   fs.accessSync(directory.path, R_OK | W_OK | X_OK);
   for (const file of directory.ownFiles()) {
     const stat = fs.lstatSync(file, { throwIfNoEntry: false });
-    if (stat?.isSymbolicLink()) {
-      throw new OperatorError(
-        `${file} is a symbolic link, which courtd does not follow: remove it, or replace it with the file that it points to.`,
-      );
-    }
     // Opening a pipe blocks until somebody opens its other end, and no signal is handled meanwhile.
-    if (stat !== undefined && !stat.isFile() && !stat.isDirectory()) {
+    if (stat !== undefined && !stat.isFile() && !stat.isDirectory())
       throw new OperatorError(
-        `${file} is a pipe, a socket or a device, which courtd never creates: remove it.`,
+        `${file} is a symbolic link, a pipe, a socket or a device, which courtd does not open. Remove it.`,
       );
-    }
     try {
       if (stat !== undefined) fs.accessSync(file, R_OK | W_OK);
     } catch (error) {

@@ -11,8 +11,7 @@ import { lacksDatabase, makeFirst, noDatabase } from './newDatabase.ts';
 import { explain, unsound } from './openErrors.ts';
 import { preMigrationCopyOf } from './previousDatabases.ts';
 import { rewriteWal } from './rewriteWal.ts';
-import { SCHEMA_VERSION } from './schema.ts';
-import { overwriteDeleted } from './secureDelete.ts';
+import { overwriteDeleted, SCHEMA_VERSION } from './schema.ts';
 import { closeAfter } from './sqliteErrors.ts';
 import { startFault } from './startFault.ts';
 

@@ -11,9 +11,8 @@ export function explain(error: unknown, directory: DataDirectory): unknown {
   if (error instanceof OperatorError) return error;
   const { code: own = '', path: named = directory.path } = error as NodeJS.ErrnoException;
   const ownCode = isSchemaDamaged(error) ? 'SQLITE_CORRUPT' : (sqliteCode(error) ?? own);
-  const code = accessError(directory, fs.constants.W_OK) === 'EROFS' ? 'EROFS' : ownCode;
-  const denied = accessError(directory, fs.constants.X_OK) === undefined ? named : directory.path;
-  const sentence = SENTENCES.find(([pattern]) => pattern.test(code))?.[1](directory, code, denied);
+  const code = isReadOnly(directory) ? 'EROFS' : ownCode;
+  const sentence = SENTENCES.find(([pattern]) => pattern.test(code))?.[1](directory, code, named);
   return sentence === undefined ? error : new OperatorError(sentence, { cause: error });
 }
 
@@ -31,42 +30,29 @@ export function unsound(directory: DataDirectory, fault: string): OperatorError 
   );
 }
 
-/**
- * @returns the system's error code, which SQLite hides behind CANTOPEN or READONLY; undefined if access is
- * granted.
- */
-function accessError(directory: DataDirectory, mode: number): string | undefined {
+/** Whether its file system is: SQLite hides that behind CANTOPEN or READONLY. */
+function isReadOnly(directory: DataDirectory): boolean {
   try {
-    fs.accessSync(directory.path, mode);
-    return undefined;
+    fs.accessSync(directory.path, fs.constants.W_OK);
+    return false;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code;
+    return (error as NodeJS.ErrnoException).code === 'EROFS';
   }
 }
 
-/** @param denied the data directory, or a file in it, that this user may not access. @returns what to do about it. */
-function permissionHint(denied: string, directory: DataDirectory): string {
-  if (denied !== directory.path) {
-    return `give it the owner and group of its directory ("sudo chown --reference=${directory} ${denied} && sudo chmod 660 ${denied}")`;
-  }
-  return 'use sudo, or join the group that owns it';
-}
-
-type Sentence = (directory: DataDirectory, code: string, denied: string) => string;
+type Sentence = (directory: DataDirectory, code: string, file: string) => string;
 
 const SENTENCES: ReadonlyArray<readonly [RegExp, Sentence]> = [
   [
     /^(EACCES|EPERM|SQLITE_CANTOPEN|SQLITE_READONLY(?!_DBMOVED))/,
-    (directory, _code, denied) =>
-      `${denied} is not accessible to this user: ${permissionHint(denied, directory)}.`,
+    (directory, _code, file) =>
+      `${file} is not accessible to this user: use sudo, join the group that owns ${directory}, or give it the owner of that ` +
+      `("sudo chown --reference=${directory} ${file} && sudo chmod ug+rw ${file}").`,
   ],
-  [/^(ENOTDIR|EEXIST)/, (directory) => `${directory} is not a directory. Name one with --data.`],
   [
-    /^EISDIR/,
-    (directory) =>
-      `${directory.file('database')} is a directory, not a database: name another data directory with --data.`,
+    /^(ENOTDIR|EEXIST|EISDIR|ENOENT)/,
+    (directory) => `${directory} is no directory that can have a database. Name another one with --data.`,
   ],
-  [/^ENOENT/, (directory) => `${directory} cannot be created: name another directory with --data.`],
   [
     /^EROFS/,
     (directory) =>

@@ -9,7 +9,7 @@ export interface PreviousFile {
   /** Of the database that it belongs to. */
   readonly database: string;
   readonly bytes: number;
-  /** When a restore replaced the database, or else its newest file was written, milliseconds since 1970-01-01T00:00:00Z. */
+  /** When a restore replaced the database, or else the file was written, milliseconds since 1970-01-01T00:00:00Z. */
   readonly ms: number;
 }
 
@@ -19,17 +19,13 @@ export function previousFiles(directory: DataDirectory): PreviousFile[] {
   const names = fs
     .readdirSync(directory.path)
     .filter((name) => name.startsWith(prefix) && /^(replaced|layout)-/.test(name.slice(prefix.length)));
-  const files = names.flatMap((name) => {
+  return names.flatMap((name) => {
     // The link itself if it is a symbolic one: it may lead to itself, which is an error.
     const stat = fs.lstatSync(directory.at(name), { throwIfNoEntry: false });
-    return stat === undefined || stat.isDirectory() ? [] : [{ name, bytes: stat.size, ms: stat.mtimeMs }];
-  });
-  const whole = Map.groupBy(files, ({ name }) => name.replace(/-(wal|shm|journal)$/, ''));
-  return [...whole].flatMap(([name, parts]) => {
+    if (stat === undefined || stat.isDirectory()) return [];
     // The time that a restore has given it (restoreDatabase.ts).
-    const ms =
-      timeOfName(/\.replaced-(\w+)$/.exec(name)?.[1] ?? '') ?? Math.max(...parts.map((part) => part.ms));
-    return parts.map((part) => ({ ...part, database: name, ms }));
+    const ms = timeOfName(/\.replaced-(\w+)/.exec(name)?.[1] ?? '') ?? stat.mtimeMs;
+    return [{ name, database: name.replace(/-(wal|shm|journal)$/, ''), bytes: stat.size, ms }];
   });
 }
 

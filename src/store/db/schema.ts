@@ -1,6 +1,5 @@
 import type { Database } from 'better-sqlite3';
 import { RANDOM_NAME } from './epochs.ts';
-import { overwriteDeleted } from './secureDelete.ts';
 
 /**
  * The layout of courtd.db (../../ARCHITECTURE.md#layout). `user_version` counts the migrations that have been
@@ -201,6 +200,16 @@ const LAYOUT = `
                ifnull(e.erased, 0) AS erased
           FROM event e JOIN session s ON s.id = e.session LEFT JOIN origin o ON o.id = e.origin) AS named;
 `;
+
+export const OVERWRITE_DELETED = 'secure_delete = FAST';
+
+/**
+ * From now on this connection overwrites what it deletes, in pages that it writes anyway. An erasure (../keep/erase.ts) relies on it
+ * from the first event of a database on: if a root page gets children, its old content would stay in its free space for ever.
+ */
+export function overwriteDeleted(db: Database): void {
+  db.pragma(OVERWRITE_DELETED);
+}
 
 /** Migration n takes a database from user_version n to n + 1. */
 export const MIGRATIONS: readonly string[] = [LAYOUT];

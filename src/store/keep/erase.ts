@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { NS_PER_MS } from '../../base/units.ts';
 import { type Naming, naming } from '../../protocol/playerRedaction.ts';
-import { overwriteDeleted } from '../db/secureDelete.ts';
+import { overwriteDeleted } from '../db/schema.ts';
 import { addErasures, erasureOf, FOREVER_NS, readErasures } from '../write/ledger.ts';
 import { Redactor } from '../write/redactor.ts';
 import { ErasedTally, erasedEvents } from './eraseEvents.ts';

@@ -17,7 +17,7 @@ import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
 import { openCarefully } from '../../base/privateFile.ts';
 import { cleanUpOnExit } from '../../base/signals.ts';
-import { OVERWRITE_DELETED } from '../db/secureDelete.ts';
+import { OVERWRITE_DELETED } from '../db/schema.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { runInThread } from '../db/statementThread.ts';
 import { withDatabase } from '../db/withDatabase.ts';
