@@ -153,7 +153,7 @@ class Pair {
     const { unknown } = keyState(this.#db);
     if (unknown > 0) throw new Error(`${unknown} are not known`);
     if (!countsAreRight(this.#db)) throw new Error('a session has counted wrongly');
-    const lines = new Map([...listSessions(this.#other)].flat().map((line) => [line.session_id, line]));
+    const lines = new Map(listSessions(this.#other).map((line) => [line.session_id, line]));
     for (const name of new Set(EVENTS.map(({ sessionId }) => sessionId)))
       this.#checkSession(name, lines.get(name));
   }

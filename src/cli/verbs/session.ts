@@ -28,8 +28,8 @@ interface ListOptions extends DataOption, JsonOption {
 }
 
 async function list(options: ListOptions): Promise<void> {
-  const batches = await withDatabase(options, (db) => [...listSessions(db, options.last)]);
-  printList(batches.flat(), options, 'No event has been stored yet.');
+  const lines = await withDatabase(options, (db) => listSessions(db, options.last));
+  printList(lines, options, 'No event has been stored yet.');
 }
 
 async function show(name: string, options: DataOption & JsonOption): Promise<void> {

@@ -46,9 +46,7 @@ export async function exportMany(options: ManyOptions, teller: ExportTeller): Pr
     events += await writeSession(db, { session, name }, options, damage, sink, teller);
     sessions++;
   };
-  const names = await withDatabase(options, (db) =>
-    [...listSessions(db)].flatMap((lines) => lines.map(({ session_id }) => session_id)),
-  );
+  const names = await withDatabase(options, (db) => listSessions(db).map(({ session_id }) => session_id));
   for (const name of names) {
     if (typeof name !== 'string') {
       damage.other('A session has lost its name, and is not written.');

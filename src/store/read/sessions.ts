@@ -1,12 +1,9 @@
-import type { Database, Statement } from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
 import { byName } from '../../base/visibleText.ts';
 import type { Damage } from './damage.ts';
 import { findBounds } from './sessionBounds.ts';
 import { readSession } from './sessionReader.ts';
-
-/** Sessions that one query of a list reads. */
-const LISTED_SESSIONS = 1_000;
 
 /** A line of `courtd session list`. */
 export interface SessionLine {
@@ -61,43 +58,29 @@ export function sessionId(db: Database, name: string): number {
   return id;
 }
 
-/**
- * @param last how many sessions; absent: all.
- * @yields sessions with events, in batches, the one whose first event arrived last first; each batch is a
- * read of its own, so that none pins the WAL for long.
- */
-export function* listSessions(
-  db: Database,
-  last = Number.POSITIVE_INFINITY,
-): Generator<readonly SessionLine[]> {
-  const find = lineStatement(db, 's.id < @before AND events > 0 ORDER BY s.id DESC LIMIT @most');
-  let [before, left] = [Number.MAX_SAFE_INTEGER, last];
-  while (left > 0) {
-    const rows = find.all({ before, most: Math.min(left, LISTED_SESSIONS) });
-    if (rows.length === 0) return;
-    yield rows.map((row) => toLine(db, row));
-    left -= rows.length;
-    before = rows.at(-1)!.id;
-  }
-}
-
-type LineRow = SessionLine & { readonly id: number; readonly isBounded: number };
-
-function lineStatement(db: Database, where: string): Statement<[object], LineRow> {
-  return db.prepare<[object], LineRow>(`
-    SELECT s.id, s.first_ns IS NOT NULL AND s.last_ns IS NOT NULL AS isBounded, s.name AS session_id, s.events, s.first_eot, s.last_eot,
-           s.duplicates, (SELECT count(*) FROM conflict WHERE session = s.id) AS conflicts
-      FROM session_total s WHERE ${where}`);
-}
-
-/** A session that has lost events does not know its first and last one for a while (sessionBounds.ts). */
-function toLine(db: Database, { id, isBounded, ...line }: LineRow): SessionLine {
-  return isBounded === 1 ? line : { ...line, first_eot: null, last_eot: null, ...findBounds(db, id) };
+/** @param last how many; absent: all. @returns sessions with events, the one whose first event arrived last first. */
+export function listSessions(db: Database, last = -1): SessionLine[] {
+  return linesOf(db, 'events > 0 ORDER BY s.id DESC LIMIT @last', { last });
 }
 
 /** @param id of a session with events, as `sessionId` gives it. @returns its line in the list. */
 export function sessionLine(db: Database, id: number): SessionLine {
-  return toLine(db, lineStatement(db, 's.id = @id').get({ id })!);
+  return linesOf(db, 's.id = @id', { id })[0]!;
+}
+
+type LineRow = SessionLine & { readonly id: number; readonly isBounded: number };
+
+/** A session that has lost events does not know its first and last one for a while (sessionBounds.ts). */
+function linesOf(db: Database, where: string, values: object): SessionLine[] {
+  const rows = db.prepare<[object], LineRow>(`
+    SELECT s.id, s.first_ns IS NOT NULL AND s.last_ns IS NOT NULL AS isBounded, s.name AS session_id, s.events, s.first_eot, s.last_eot,
+           s.duplicates, (SELECT count(*) FROM conflict WHERE session = s.id) AS conflicts
+      FROM session_total s WHERE ${where}`);
+  return rows
+    .all(values)
+    .map(({ id, isBounded, ...line }) =>
+      isBounded === 1 ? line : { ...line, first_eot: null, last_eot: null, ...findBounds(db, id) },
+    );
 }
 
 /**
