@@ -15,8 +15,6 @@ import { MaintenanceSteps } from './maintenanceSteps.ts';
 /** Milliseconds between log lines about a damaged event: its camera sends it again every few seconds. */
 export const DAMAGE_LOG_MS = 60_000;
 
-/** Characters of a payload that count as another event: of a duplicate they are read and compared inside of the transaction. */
-const EVENT_CHARS = 1_024;
 /** Cameras that play send several times a second. */
 const SERVING_MS = 1_000;
 
@@ -242,11 +240,8 @@ export class GroupCommit {
     }
     let events = 0;
     let end = 0;
-    while (end < this.#queue.length && (end === 0 || events < GROUP_EVENTS)) {
-      for (const { payload } of this.#queue[end]!.events)
-        events += 1 + Math.floor(payload.length / EVENT_CHARS);
-      end++;
-    }
+    while (end < this.#queue.length && (end === 0 || events < GROUP_EVENTS))
+      events += this.#queue[end++]!.events.length;
     return this.#queue.splice(0, end);
   }
 

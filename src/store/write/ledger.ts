@@ -26,10 +26,6 @@ export const FOREVER_NS = 2n ** 63n - 1n;
 const ERASED_CHARS = 8;
 const PSEUDONYM_CHARS = 16;
 const ERASED_NAME = new RegExp(`^erased-[0-9a-f]{${ERASED_CHARS}}$`);
-/** Players, and others, whose hash is known. */
-const KNOWN = 10_000;
-/** Longer strings are hashed whenever they come. */
-const KNOWN_CHARS = 100;
 
 type Row = Omit<Erasure, 'beforeNs'> & { readonly before: string };
 
@@ -94,7 +90,6 @@ export class ErasedPlayers {
   readonly #keys = new Map<string, Buffer>();
   /** By their hash, as a text. */
   readonly #players = new Map<string, Erasure>();
-  readonly #known = new Map<string, Erasure | undefined>();
   /** No event from then on names an erased player: nanoseconds since 1970-01-01T00:00:00Z; before all time: nobody is erased. */
   readonly untilNs: bigint = -(2n ** 63n);
 
@@ -108,13 +103,9 @@ export class ErasedPlayers {
 
   /** @returns undefined if nobody of that id is in the ledger. */
   find(player: string): Erasure | undefined {
-    if (this.#known.has(player)) return this.#known.get(player);
     let found: Erasure | undefined;
     for (const key of this.#keys.values())
       found ??= this.#players.get(hashOf(key, player).toString('latin1'));
-    if (player.length > KNOWN_CHARS) return found;
-    if (this.#known.size >= KNOWN) this.#known.clear();
-    this.#known.set(player, found);
     return found;
   }
 }
