@@ -200,3 +200,24 @@ t.test('a directory or a file that a user cannot open is named, with what fixes 
     t.match(await as('owner', 'session', 'list', '--data', data), { status: 0 });
   }
 });
+
+t.test('root, the owner and the group may ask the daemon, and a stranger may not', { skip }, async (t) => {
+  // Open to everybody to enter: the socket's own mode keeps a stranger out.
+  const { data, token } = await venue(t, 0o2775);
+  await Daemon.run(t, data, token, [], {}, AS.owner);
+  const socket = fs.lstatSync(path.join(data, 'control.sock'));
+  t.strictSame([socket.uid, socket.gid, socket.mode & 0o777], [OWNER, GROUP, 0o660]);
+  for (const who of ['root', 'owner', 'member'] as const) {
+    const { stdout, stderr } = await as(who, 'status', '--json', '--data', data);
+    t.equal(stderr, '', who);
+    t.equal(JSON.parse(stdout).daemon.running, true, who);
+  }
+  const connect = `require('net').connect('${data}/control.sock').on('error', (e) => console.log(e.code)).on('connect', () => process.exit())`;
+  const node = path.resolve(BIN, '../../node_modules/.bin/node');
+  const [program, ...args] = [...AS.third, node, '-e', connect];
+  t.equal((await run(program, args)).stdout.trim(), 'EACCES');
+  t.match(await as('third', 'status', '--data', data), {
+    status: 1,
+    stderr: /is not accessible to this user/,
+  });
+});

@@ -73,18 +73,6 @@ t.test('with TLS', async (t) => {
     await Promise.all(bad.map(check));
   });
 
-  await t.test('who speaks plain HTTP is closed, told in the log, and no harm to others', async (t) => {
-    const daemon = await Daemon.start(t);
-    const client = net.connect(daemon.port, '127.0.0.1');
-    client.end(request(daemon, { body: JSON.stringify(event()) }));
-    client.resume();
-    await once(client, 'close');
-    const { level, code } = await daemon.logged(FAILED);
-    t.strictSame([level, code], ['warn', 'ERR_SSL_HTTP_REQUEST']);
-    t.equal((await daemon.post(event())).status, 202);
-    t.equal((await daemon.exported('session-1')).length, 1);
-  });
-
   await t.test('who says nothing is closed in the end, and holds up no shutdown', async (t) => {
     const daemon = await Daemon.start(t);
     const closed = async () => {

@@ -11,20 +11,26 @@ const CACHE = path.resolve(import.meta.dirname, '../../node_modules/.cache/court
 const PROGRAM = path.join(CACHE, 'nats-server');
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 const MIRROR = 'http://deb.debian.org/debian';
-const TRIES = 3;
 /** Of each program that takes part: the lists are 11 MB, the package 5 MB. */
 const STEP_MS = 120_000;
-
-let found: Promise<string> | undefined;
 
 /**
  * Fetches the program if it has not been fetched yet.
  * @returns its path.
  * @throws {Error} if it is not available: there is no apt, no network, or the mirror does not answer.
  */
-export function natsProgram(): Promise<string> {
-  found ??= fs.existsSync(PROGRAM) ? Promise.resolve(PROGRAM) : fetched();
-  return found;
+export async function natsProgram(): Promise<string> {
+  if (fs.existsSync(PROGRAM)) return PROGRAM;
+  fs.mkdirSync(CACHE, { recursive: true });
+  // A folder of its own: several tests may begin at once.
+  const folder = fs.mkdtempSync(path.join(CACHE, 'fetch-'));
+  try {
+    await fetchInto(folder);
+    fs.renameSync(path.join(folder, 'tree/usr/sbin/nats-server'), PROGRAM);
+    return PROGRAM;
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** @returns why the program cannot be had here; false if it can. CI is told by the failure of what needs it. */
@@ -35,23 +41,6 @@ export async function missingNats(): Promise<string | false> {
   } catch (error) {
     if (process.env.CI === 'true') return false;
     return `nats-server cannot be had: ${(error as Error).message}`;
-  }
-}
-
-async function fetched(): Promise<string> {
-  for (let tries = 1; ; tries++) {
-    fs.mkdirSync(CACHE, { recursive: true });
-    // Of its own: several tests may begin at once.
-    const folder = fs.mkdtempSync(path.join(CACHE, 'fetch-'));
-    try {
-      await fetchInto(folder);
-      fs.renameSync(path.join(folder, 'tree/usr/sbin/nats-server'), PROGRAM);
-      return PROGRAM;
-    } catch (error) {
-      if (tries === TRIES) throw error;
-    } finally {
-      fs.rmSync(folder, { recursive: true, force: true });
-    }
   }
 }
 

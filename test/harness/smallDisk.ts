@@ -2,7 +2,6 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { type Cleanup, run } from './daemon.ts';
-import { Endings } from './endings.ts';
 
 /** A disk of a few megabytes that can be filled to the last byte and emptied again. */
 
@@ -57,8 +56,9 @@ export class SmallDisk {
 export const withoutMount: string | false = await (async () => {
   if (process.getuid?.() !== 0) return 'only root can mount a small disk';
   try {
-    await using endings = new Endings();
-    await SmallDisk.mount(endings, 1);
+    const ends: (() => unknown)[] = [];
+    await SmallDisk.mount({ teardown: (end) => ends.push(end) }, 1);
+    for (const end of ends) await end();
     return false;
   } catch (error) {
     return `no disk can be mounted: ${(error as Error).message.trim()}`;

@@ -4,7 +4,6 @@ import t from 'tap';
 import { EOT_WINDOW_MS } from '../../src/base/limits.ts';
 import { eotToNs } from '../../src/protocol/eot.ts';
 import { EotWindow, type Occurrence } from '../../src/protocol/eotWindow.ts';
-import { numRuns } from '../harness/numRuns.ts';
 
 const START_MS = Date.UTC(2026, 2, 14, 15);
 const HOUR_MS = 3_600_000;
@@ -66,7 +65,7 @@ t.test(
           if (key > left) left = key;
         }
       }),
-      numRuns(1_000),
+      { numRuns: 200 },
     );
   },
 );
@@ -86,7 +85,7 @@ t.test(
           [],
         );
       }),
-      numRuns(500),
+      { numRuns: 100 },
     );
   },
 );
@@ -97,7 +96,7 @@ t.test('stored events leave as they would have left when they came', async () =>
       const live = sentOf(list);
       assert.deepEqual(run(live.map((one) => ({ ...one, nowMs: 0 }))), run(live));
     }),
-    numRuns(500),
+    { numRuns: 100 },
   );
 });
 

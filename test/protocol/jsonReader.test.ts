@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { BODY_BYTES, BODY_VALUES, EVENT_DEPTH_LEVELS } from '../../src/base/limits.ts';
+import { BODY_VALUES, EVENT_DEPTH_LEVELS } from '../../src/base/limits.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { EventSchema } from '../../src/protocol/eventSchema.ts';
 import { ENVELOPE_FIELDS } from '../../src/protocol/eventTypes.ts';
 import { JsonReader } from '../../src/protocol/jsonReader.ts';
-import { jsonArray, jsonObject, jsonValue, numberText } from '../harness/arbitraryJson.ts';
+import { jsonArray, jsonObject, jsonValue } from '../harness/arbitraryJson.ts';
 import { refusal } from '../harness/decodeRefusal.ts';
 import { event, eventText } from '../harness/events.ts';
-import { numRuns } from '../harness/numRuns.ts';
 
 /** How a body's JSON is read (jsonReader.ts), seen from decodeBatch. */
 
@@ -33,7 +32,7 @@ t.test('a number is an integer only if its text is one, even if a double would r
     const isSafe = value !== undefined && BigInt.asIntN(54, value) === value && value !== -(2n ** 53n);
     return isSafe ? BigInt(read) === value : !Number.isSafeInteger(read);
   });
-  fc.assert(property, numRuns(2_000));
+  fc.assert(property, { numRuns: 400 });
   for (const text of ['null', 'true', '"7"', '[]']) {
     t.strictSame(new JsonReader(text).readInteger(), new JsonReader(text).read(), text);
   }
@@ -88,7 +87,7 @@ t.test('it takes what JSON.parse takes and refuses what it refuses: texts with o
       assert.equal(isJson(Buffer.from(text)), parses(text), JSON.stringify(text));
     },
   );
-  fc.assert(property, numRuns(5_000));
+  fc.assert(property, { numRuns: 1_000 });
 });
 
 t.test('it takes what JSON.parse takes and refuses what it refuses: any small texts', async () => {
@@ -100,11 +99,7 @@ t.test('it takes what JSON.parse takes and refuses what it refuses: any small te
     fc.pre(text.trim() !== '' && !'['.repeat(EVENT_DEPTH_LEVELS).includes(text));
     assert.equal(isJson(Buffer.from(text)), parses(text), text);
   });
-  fc.assert(property, numRuns(5_000));
-});
-
-t.test('a number is taken with every digit and sign that it has', async () => {
-  fc.assert(fc.property(numberText, (number) => payloadOf(`{"n":${number}}`) === `{"n":${number}}`));
+  fc.assert(property, { numRuns: 1_000 });
 });
 
 t.test('bytes are kept as they came, except white space outside strings', async () => {
@@ -129,7 +124,7 @@ t.test('bytes are kept as they came, except white space outside strings', async 
       assert.equal(event1?.extra, `{"un\\u006bnown 1":${extra.join('')},"é":[2]}`);
     },
   );
-  fc.assert(property, numRuns(1_000));
+  fc.assert(property, { numRuns: 200 });
 });
 
 /** Strings, brackets, marks, and everything between them: JSON text without its white space. */
@@ -176,18 +171,6 @@ t.test('a body with too many values is rejected before the rest is read', async 
   t.equal(refusal('[0,'.concat('0,'.repeat(300_000))).code, 'body_too_large');
   t.equal(refusal('{"a":'.repeat(100)).code, 'too_deep');
   t.equal(refusal(`[${'0,'.repeat(600)}`).code, 'invalid_json', 'but the number of events at the end');
-});
-
-t.test('large bodies go in: a text of 8 MiB, and 500 skeletons of 33 points', async (t) => {
-  const empty = eventText({ payload: '{"t":""}' });
-  for (const unit of ['x', '☃', '\\n', '\\u2603']) {
-    const text = unit.repeat((BODY_BYTES - empty.length) / Buffer.byteLength(unit));
-    t.ok(payloadOf(`{"t":"${text}"}`) === `{"t":"${text}"}`, unit);
-  }
-  const point = '{"x":1.234,"y":-5.678,"z":0.9}';
-  const skeleton = `{"points":[${Array.from({ length: 33 }, () => point).join()}]}`;
-  const events = read(`[${Array.from({ length: 500 }, () => eventText({ payload: skeleton })).join()}]`);
-  t.ok(events.length === 500 && events.every(({ payload }) => payload === skeleton));
 });
 
 t.test('it reads only its own part of a larger memory', async (t) => {

@@ -14,7 +14,6 @@ import { type ReadEvent, readSession } from '../../src/store/read/sessionReader.
 import { listSessions, type SessionLine, sessionId } from '../../src/store/read/sessions.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
-import { numRuns } from '../harness/numRuns.ts';
 import { Committer, court, keyState, stepsOf, unbindable } from '../harness/scratchStore.ts';
 import { countsAreRight } from '../harness/storedReader.ts';
 
@@ -209,7 +208,7 @@ t.test(
           pair.close();
         }
       }),
-      numRuns(150),
+      { numRuns: 30 },
     );
     t.end();
   },
