@@ -11,21 +11,21 @@ const SOCKET_MODE = 0o660;
 /** While it is being created: nobody can connect before it has its mode. */
 const SOCKET_UMASK = 0o777 & ~SOCKET_MODE;
 
-/** One request that commands may make. A user who may make one may make all. */
-export interface ControlRoute {
-  readonly method: 'GET' | 'POST';
-  /** As in `/v1/status`. */
-  readonly path: string;
-  /** Whatever it throws is logged, and answered with 500. */
-  answer(req: IncomingMessage, res: ServerResponse): void | Promise<void>;
-}
+/** What commands may ask, by its path, such as `/v1/status`. What one throws is logged, and answered with 500. */
+export type ControlRoutes = Readonly<
+  Record<string, (req: IncomingMessage, res: ServerResponse) => void | Promise<void>>
+>;
 
 /** How often it is looked whether the socket is still there. */
 const LOOK_MS = 4_000;
 
-/** `GET path`: what `look` returns, as JSON. */
-export function jsonRoute(path: string, look: () => unknown): ControlRoute {
-  return { method: 'GET', path, answer: (_req, res) => answerJson(res, look()) };
+/** Answers with what `look` returns, as JSON. */
+export function jsonRoute(path: string, look: () => unknown): ControlRoutes {
+  return {
+    [path]: (_req, res) => {
+      res.setHeader('Content-Type', 'application/json').end(JSON.stringify(look()));
+    },
+  };
 }
 
 /**
@@ -34,20 +34,19 @@ export function jsonRoute(path: string, look: () => unknown): ControlRoute {
  */
 export class ControlServer {
   readonly #directory: DataDirectory;
-  readonly #routes: readonly ControlRoute[];
+  readonly #routes: ControlRoutes;
   readonly #log: Logger;
   readonly #server = http
     .createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (req, res) => void this.#answer(req, res))
     .on('error', (error) => this.#tell(error))
     .unref();
-  readonly #stopLooking: () => void;
+  readonly #stopLooking = every(LOOK_MS, () => void this.#lookForSocket());
 
   /** The caller holds the lock of the directory until `close` has resolved. */
-  constructor(directory: DataDirectory, routes: readonly ControlRoute[], log: Logger) {
+  constructor(directory: DataDirectory, routes: ControlRoutes, log: Logger) {
     this.#directory = directory;
     this.#routes = routes;
     this.#log = log;
-    this.#stopLooking = every(LOOK_MS, () => void this.#lookForSocket());
   }
 
   /** Resolves once it listens. If the socket cannot be created, that is logged: events are accepted all the same. */
@@ -95,21 +94,14 @@ export class ControlServer {
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const { url: path, method } = req;
-    const route = this.#routes.find((route) => route.path === path && route.method === method);
-    if (route === undefined) return answerJson(res, { error: 'There is nothing here.' }, 404);
+    const route = this.#routes[req.url ?? ''];
+    if (route === undefined) return void res.writeHead(404).end();
     try {
-      await route.answer(req, res);
+      await route(req, res);
     } catch (err) {
-      this.#log.error({ err, path }, 'a bug in courtd: please report it');
+      this.#log.error({ err, path: req.url }, 'a bug in courtd: please report it');
       if (res.headersSent) res.destroy();
-      else answerJson(res, { error: 'Something went wrong here: the log has it.' }, 500);
+      else res.writeHead(500).end();
     }
   }
-}
-
-export function answerJson(res: ServerResponse, value: unknown, status = 200): void {
-  const body = JSON.stringify(value);
-  res.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) });
-  res.end(body);
 }

@@ -5,7 +5,7 @@ import type { PruneSelection } from '../store/keep/expiredEvents.ts';
 import type { Pruned } from '../store/keep/pruneEvents.ts';
 import type { StepProgress } from '../store/keep/steps.ts';
 import type { RefusedSelection } from '../store/refused/refusedFile.ts';
-import type { ControlRoute } from './controlServer.ts';
+import type { ControlRoutes } from './controlServer.ts';
 
 export const PRUNE_PATH = '/v1/prune';
 export const ERASE_PATH = '/v1/player/erase';
@@ -30,45 +30,43 @@ export interface WorkLine<Result> {
 /** Ends at the next step after its client has gone. */
 type Work<Request, Result> = (request: Request, on: StepProgress, signal: AbortSignal) => Promise<Result>;
 
-/** `POST /v1/prune`. */
-export function pruneRoute(prune: Work<PruneSelection, Pruned>): ControlRoute {
+/** Answers what is posted to PRUNE_PATH. */
+export function pruneRoute(prune: Work<PruneSelection, Pruned>): ControlRoutes {
   return workRoute<PruneSelection, Pruned>(PRUNE_PATH, ({ beforeMs, type, session }, ...more) => {
     const only = { ...(type && { type }), ...(session && { session }) };
     return prune({ beforeMs: Number(beforeMs), nowMs: Date.now(), ...only }, ...more);
   });
 }
 
-/** `POST /v1/player/erase`. */
-export function eraseRoute(erase: Work<ErasureRequest, Erased>): ControlRoute {
+/** Answers what is posted to ERASE_PATH. */
+export function eraseRoute(erase: Work<ErasureRequest, Erased>): ControlRoutes {
   return workRoute<EraseBody, Erased>(ERASE_PATH, ({ player, before }, ...more) => {
     const beforeNs = before === undefined ? undefined : BigInt(before);
     return erase({ player, beforeNs, nowMs: Date.now() }, ...more);
   });
 }
 
-/** `POST /v1/rejections/drop`. @param drop returns how many. */
-export function dropRoute(drop: (which: RefusedSelection) => Promise<number>): ControlRoute {
+/** Answers what is posted to DROP_PATH. @param drop returns how many. */
+export function dropRoute(drop: (which: RefusedSelection) => Promise<number>): ControlRoutes {
   return workRoute(DROP_PATH, ({ ids, beforeMs = 0 }: { ids?: string[]; beforeMs?: number | null }) =>
     drop(ids === undefined ? { beforeMs } : { ids }),
   );
 }
 
-/** `POST path`: work of the writer that takes a while. Answers with lines of JSON meanwhile. */
-function workRoute<Request, Result>(path: string, work: Work<Request, Result>): ControlRoute {
+/** Work of the writer that takes a while. Answers with lines of JSON meanwhile. */
+function workRoute<Request, Result>(path: string, work: Work<Request, Result>): ControlRoutes {
   return {
-    method: 'POST',
-    path,
-    answer: async (req, res) => {
+    [path]: async (req, res) => {
       const request = (await json(req)) as Request;
       const gone = new AbortController();
       res.once('close', () => gone.abort());
       const write = (line: WorkLine<Result>) => res.write(`${JSON.stringify(line)}\n`);
-      let progress: WorkLine<Result> = { events: 0 };
-      const on: StepProgress = (events) => {
-        progress = { events };
+      let events = 0;
+      const on: StepProgress = (count) => {
+        events = count;
       };
       res.writeHead(200, { 'Content-Type': 'application/x-ndjson' }).flushHeaders();
-      const timer = setInterval(() => write(progress), PROGRESS_MS);
+      const timer = setInterval(() => write({ events }), PROGRESS_MS);
       try {
         write({ done: await work(request, on, gone.signal) });
       } catch (error) {

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { OperatorError } from '../../base/operatorError.ts';
 import { isQuiet, type QuietHours } from '../../base/quietHours.ts';
 import { STATUS_PATH } from '../../control/controlClient.ts';
-import { type ControlRoute, jsonRoute } from '../../control/controlServer.ts';
+import { type ControlRoutes, jsonRoute } from '../../control/controlServer.ts';
 import { dropRoute, eraseRoute, pruneRoute } from '../../control/workRoutes.ts';
 import { viewCopy } from '../../fleet/report/copyReport.ts';
 import { viewShip } from '../../fleet/report/shipReport.ts';
@@ -89,39 +89,36 @@ function elsewhereOf(
   }
 }
 
-/** What commands may ask over `control.sock`. */
-export function routesOf(daemon: Daemon, metrics: () => string, status: () => DaemonStatus): ControlRoute[] {
+/** What commands may ask over `control.sock`, by its path. */
+export function routesOf(daemon: Daemon, metrics: () => string, status: () => DaemonStatus): ControlRoutes {
   const { store, rejected, telemetry, server } = daemon;
-  return [
-    jsonRoute(STATUS_PATH, status),
-    jsonRoute(METRICS_PATH, metrics),
-    dropRoute(async (which) => {
+  return {
+    ...jsonRoute(STATUS_PATH, status),
+    ...jsonRoute(METRICS_PATH, metrics),
+    [EVENTS_PATH]: (req, res) => server.serveLocal(req, res),
+    ...dropRoute(async (which) => {
       const dropped = await rejected.delete(which);
       telemetry.rejectionsAre(rejected.recent());
       return dropped;
     }),
-    {
-      method: 'POST',
-      path: EVENTS_PATH,
-      answer: (req, res) => server.serveLocal(req, res),
-    } satisfies ControlRoute,
-    pruneRoute((selection, on, signal) => prune(daemon, { ...selection, ...heldBack(daemon) }, on, signal)),
-    eraseRoute(async (request, on, signal) => {
+    ...pruneRoute((...work) => prune(daemon, ...work)),
+    ...eraseRoute(async (request, on, signal) => {
       const rejections = await rejected.erase(mayName(naming(request.player)));
       telemetry.rejectionsAre(rejected.recent());
       return { ...(await store.erase(request, on, signal)), rejections };
     }),
-  ];
+  };
 }
 
-/** Deletes events, and the rejected requests of that age. @throws as Store.prune. */
+/** Deletes events that need not stay, and the rejected requests of that age. @throws as Store.prune. */
 async function prune(
-  { store, rejected }: Daemon,
+  daemon: Daemon,
   selection: PruneSelection,
   on: StepProgress,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): Promise<Pruned & { readonly rejections: number }> {
-  const pruned = await store.prune(selection, on, signal);
+  const { store, rejected } = daemon;
+  const pruned = await store.prune({ ...selection, ...heldBack(daemon) }, on, signal);
   const rejections = isOfAll(selection) ? await rejected.delete({ beforeMs: selection.beforeMs }) : 0;
   return { ...pruned, rejections };
 }
@@ -138,8 +135,7 @@ function heldBack({ store, options }: Daemon): Pick<PruneSelection, 'hold'> {
 export function nightlyRetention(daemon: Daemon): NightlyRetention {
   const { options, log } = daemon;
   const run = async (selection: PruneSelection, signal: AbortSignal) => {
-    const done = await prune(daemon, { ...selection, ...heldBack(daemon) }, () => {}, signal);
-    const { events, rejections, held } = done;
+    const { events, rejections, held } = await prune(daemon, selection, () => {}, signal);
     log.logger.info({ type: selection.type, events, rejections, held }, 'deleted old events');
   };
   return new NightlyRetention(options, run, (reason) => log.logger.warn({ reason }, 'retention waits'));
