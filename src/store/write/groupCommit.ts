@@ -54,10 +54,6 @@ interface QueuedRequest extends ReceivedBatch {
  * Group commit (../../ARCHITECTURE.md#group-commit): the requests that are ready in the same turn of the
  * event loop share one transaction and one fsync, and are answered after it. Duplicates wait too: their
  * answer promises as much as any other (../../ARCHITECTURE.md#duplicates-wait-too).
- *
- * If a request fails by itself, the group is rolled back and each request gets a transaction of its own. A
- * savepoint for each request would do that as well, but inside one SQLite copies every page before changing
- * it, for most events one each: a sixth of the time.
  */
 export class GroupCommit {
   readonly #db: Database;
@@ -141,10 +137,7 @@ export class GroupCommit {
       this.#commitAside.immediate(write);
       return true;
     } catch (error) {
-      const kind = failureKind(error);
-      if (kind === 'fatal') this.fail(error);
-      if (kind === 'damaged') this.#reportDamage(error);
-      if (kind === 'unexpected') this.#on.unexpected(error);
+      this.#report(error);
       return false;
     }
   }
@@ -274,29 +267,29 @@ export class GroupCommit {
   }
 
   #groupFailed(group: QueuedRequest[], error: unknown): void {
-    switch (failureKind(error)) {
-      case 'busy':
-        return this.#retryLater([...group, ...this.#queue]);
-      case 'full':
-        this.full.failed(error);
-        return rejectAll(group, unavailable('full'));
-      case 'fatal':
-        return this.fail(error, group);
-      default:
-        if (group.length === 1) return this.#failedAlone(group, error);
-        // One request of the group caused it: each gets its own transaction, so that only that one fails.
-        this.#queue.unshift(...group);
-        this.#soloCommits = group.length;
+    const kind = failureKind(error);
+    if (kind === 'busy') return this.#retryLater([...group, ...this.#queue]);
+    if (kind === 'fatal') return this.fail(error, group);
+    if (kind === 'full') {
+      this.full.failed(error);
+      return rejectAll(group, unavailable('full'));
     }
+    if (group.length > 1) {
+      // One request of the group caused it: each gets its own transaction, so that only that one fails.
+      this.#queue.unshift(...group);
+      this.#soloCommits = group.length;
+      return;
+    }
+    this.#report(error);
+    rejectAll(group, kind === 'damaged' ? unavailable('damaged') : error);
   }
 
-  #failedAlone(group: readonly QueuedRequest[], error: unknown): void {
-    if (failureKind(error) !== 'damaged') {
-      this.#on.unexpected(error);
-      return rejectAll(group, error);
-    }
-    this.#reportDamage(error);
-    rejectAll(group, unavailable('damaged'));
+  /** Reports a failure, unless it passes by itself. */
+  #report(error: unknown): void {
+    const kind = failureKind(error);
+    if (kind === 'fatal') this.fail(error);
+    if (kind === 'damaged') this.#reportDamage(error);
+    if (kind === 'unexpected') this.#on.unexpected(error);
   }
 
   #reportDamage(error: unknown): void {
