@@ -67,7 +67,7 @@ async function tail(options: TailOptions): Promise<void> {
       const arrivals = await patiently(() => log.after(seq, READ_CHUNK_ROWS));
       if (end === undefined) tellBeyond(seq, arrivals);
       end ??= arrivals.lastSeq;
-      tellMissing(seq, arrivals);
+      tellRestored(seq, arrivals);
       seq = arrivals.upTo;
       const now = performance.now();
       await print(arrivals.events.flatMap((event) => window?.take(event, now) ?? { event, isLate: false }));
@@ -115,16 +115,14 @@ async function tailForShipper(data: TailOptions['data']): Promise<void> {
   process.exit();
 }
 
-/** Reports events that are missing or come again. */
-function tellMissing(seq: number, { pruned, restored }: Arrivals): void {
-  if (restored !== undefined)
-    say(
-      restored >= seq
-        ? 'courtd: a backup was restored, which has every event up to here.'
-        : `courtd: a backup was restored, which has the events up to seq ${restored}. Those up to seq ${seq} that were printed here are gone; the same numbers belong to other events from now on.`,
-    );
-  if (pruned !== undefined)
-    say(`courtd: events of seq ${pruned.from} to ${pruned.to} were pruned before they could be shown.`);
+/** Reports events that come again. */
+function tellRestored(seq: number, { restored }: Arrivals): void {
+  if (restored === undefined) return;
+  say(
+    restored >= seq
+      ? 'courtd: a backup was restored, which has every event up to here.'
+      : `courtd: a backup was restored, which has the events up to seq ${restored}. Those up to seq ${seq} that were printed here are gone; the same numbers belong to other events from now on.`,
+  );
 }
 
 /** A cursor of another database, or of before a restore: numbers up to it will be given to events that nobody is shown. */

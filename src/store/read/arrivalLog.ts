@@ -16,10 +16,8 @@ const INDEX_HEADER = { bytes: 96, framesAt: 16 } as const;
 /** The database cannot be read now, but may be later: it stays locked, or is missing. */
 export class TemporarilyUnreadable extends OperatorError {}
 
-/** A chunk, and the gap or restore before it, if there is one. */
+/** A chunk, and the restore before it, if there is one. */
 export interface Arrivals extends ArrivalChunk {
-  /** Events of these seqs, inclusive, its last one among them, were pruned before they were read. Reported once. */
-  readonly pruned?: { readonly from: number; readonly to: number };
   /** A backup was restored that has what was read before only up to this seq: the chunk continues from there at the latest. */
   readonly restored?: number;
 }
@@ -41,8 +39,6 @@ export class ArrivalLog {
   /** `lookOf` the directory just before it was last opened. */
   #seen = '';
   #epochs: readonly Epoch[] | undefined;
-  /** The caller knows what was pruned up to this seq. */
-  #knownPruned = 0;
 
   constructor(directory: DataDirectory, filter: ArrivalFilter = {}) {
     this.#directory = directory;
@@ -62,22 +58,14 @@ export class ArrivalLog {
       const isOther = this.#epochs !== undefined && this.#epochs.at(-1)!.name !== chunk.epochs.at(-1)?.name;
       const from = isOther ? Math.min(seq, shared!) : seq;
       if (from < seq) chunk = reader.after(from, limit);
-      if (isOther) this.#knownPruned = 0;
       this.#epochs = chunk.epochs;
-      const known = Math.max(from, this.#knownPruned);
-      const pruned = chunk.prunedSeq > known ? { pruned: { from: known + 1, to: chunk.prunedSeq } } : {};
-      this.#knownPruned = Math.max(chunk.prunedSeq, this.#knownPruned);
-      return { ...chunk, ...pruned, ...(isOther ? { restored: shared! } : {}) };
+      return { ...chunk, ...(isOther ? { restored: shared! } : {}) };
     });
   }
 
-  /** @see ArrivalReader.beforeNewest. Events that have been pruned by now are not reported later. */
+  /** @see ArrivalReader.beforeNewest */
   beforeNewest(count: number): number {
-    return this.#explained(() => {
-      const reader = this.#reader();
-      this.#knownPruned = reader.prunedSeq;
-      return reader.beforeNewest(count);
-    });
+    return this.#explained(() => this.#reader().beforeNewest(count));
   }
 
   /** Whether there may be new events: a few system calls, which do not open the database. */

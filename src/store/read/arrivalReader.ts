@@ -97,11 +97,6 @@ export class ArrivalReader {
     return this.#state.get(0)!.lastSeq;
   }
 
-  /** @see ArrivalChunk.prunedSeq */
-  get prunedSeq(): number {
-    return this.#state.get(0)!.prunedSeq;
-  }
-
   /** Looks back from the newest event, in short reads. @returns the seq after which the newest `count` events that pass the filter begin. */
   beforeNewest(count: number): number {
     const isWanted = this.#filtered.map((name) => `AND ${FILTERED[name][0]} = @${name}`);
@@ -123,7 +118,7 @@ export class ArrivalReader {
     const { first, newest, ...seqs } = this.#state.get(after)!;
     const state = { ...seqs, epochs: readEpochs(this.#db) };
     if (first === null || newest === null)
-      return { events: [], damage, upTo: beyond(after, state), isLast: true, ...state };
+      return { events: [], damage, upTo: Math.max(after, state.lastSeq), isLast: true, ...state };
     // Skips what was pruned.
     const bounds = { after: first - 1, upTo: Math.min(first - 1 + ARRIVALS_SCAN_ROWS, newest), limit };
     const events: DecodedEvent[] = [];
@@ -138,15 +133,10 @@ export class ArrivalReader {
       break;
     }
     const isLast = seen >= newest;
-    return { events, damage, upTo: isLast ? beyond(seen, state) : seen, isLast, ...state };
+    return { events, damage, upTo: isLast ? Math.max(seen, state.lastSeq) : seen, isLast, ...state };
   }
 
   #passes(event: Arrival): boolean {
     return this.#filtered.every((name) => event[FILTERED[name][1]] === this.#filter[name]);
   }
-}
-
-/** @returns the position of a reader that has read the last event. */
-function beyond(seen: number, { lastSeq, prunedSeq }: Pick<ArrivalChunk, 'lastSeq' | 'prunedSeq'>): number {
-  return lastSeq > prunedSeq ? Math.max(seen, lastSeq) : seen;
 }
