@@ -78,13 +78,6 @@ export const GRID_FT = { least: -40, most: 120 } as const;
 export const SQUARE_FT = 2;
 const SIDE = (GRID_FT.most - GRID_FT.least) / SQUARE_FT;
 
-/** A square, by its lower left corner in feet, with the number of positions in it. */
-interface Cell {
-  readonly x: number;
-  readonly y: number;
-  readonly count: number;
-}
-
 /** Counts positions by squares of two feet: 25 KB, whatever a camera sends. */
 export class Grid {
   readonly #counts = new Uint32Array(SIDE ** 2);
@@ -97,8 +90,8 @@ export class Grid {
     if (column >= 0 && row >= 0 && column < SIDE && row < SIDE) this.#counts[row * SIDE + column]!++;
   }
 
-  /** @returns the squares that have a position and are in the frame. */
-  cells(frame: CourtFrame): Cell[] {
+  /** @returns the squares that have a position and are in the frame, by their lower left corners in feet. */
+  cells(frame: CourtFrame): { x: number; y: number; count: number }[] {
     return [...this.#counts].flatMap((count, square) => {
       const x = (square % SIDE) * SQUARE_FT + GRID_FT.least;
       const y = Math.floor(square / SIDE) * SQUARE_FT + GRID_FT.least;

@@ -18,37 +18,30 @@ export interface BallEvent {
 /** The player who hit the ball, and the stroke; both may be unknown. */
 export type Striker = Pick<Payload, 'playerId' | 'shotType'>;
 
-/** A rally that is over. */
-export interface Rally {
-  readonly startMs: number;
-  readonly hits: number;
-  readonly last: Striker;
-  /** The hit before the last one. */
-  readonly before: Striker | undefined;
-  /** How the last hit's landing was judged; undefined if it was not seen. */
-  readonly end: LineCall | undefined;
+interface Hit extends Striker {
+  readonly eotMs: number;
+  /** How its landing was judged; undefined if it was not seen. */
+  landed: LineCall | undefined;
+  bounces: number;
 }
 
-interface RallyListener {
+export interface Rally {
+  readonly startMs: number;
+  hits: number;
+  last: Hit;
+  /** The hit before the last one. */
+  before: Hit | undefined;
+  /** Of its last hit or bounce. */
+  lastMs: number;
+}
+
+export interface RallyListener {
   /** @param by the hit whose landing this is, unless the event names another; undefined if the ball has landed before. */
   bounce(payload: Payload, by: Striker | undefined): void;
   /** @param by the hit whose speed this is, unless the event names another. */
   speed(payload: Payload, by: Striker): void;
+  /** @param rally which is over. */
   rally(rally: Rally): void;
-}
-
-interface Hit extends Striker {
-  readonly eotMs: number;
-  readonly bounces: LineCall[];
-}
-
-interface OpenRally {
-  readonly startMs: number;
-  hits: number;
-  last: Hit;
-  before: Hit | undefined;
-  /** Of its last hit or bounce. */
-  lastMs: number;
 }
 
 const NOBODY: Striker = { playerId: undefined, shotType: undefined };
@@ -62,7 +55,7 @@ const NOBODY: Striker = { playerId: undefined, shotType: undefined };
 export class Rallies {
   readonly #tell: RallyListener;
   readonly #endsAtLanding: boolean;
-  readonly #open = new Map<string, OpenRally>();
+  readonly #open = new Map<string, Rally>();
   #held: BallEvent[] = [];
   #heldMs: number | undefined;
 
@@ -95,7 +88,7 @@ export class Rallies {
   }
 
   #hit({ courtId, eotMs, payload: { playerId, shotType } }: BallEvent): void {
-    const hit: Hit = { eotMs, playerId, shotType, bounces: [] };
+    const hit: Hit = { eotMs, playerId, shotType, landed: undefined, bounces: 0 };
     const open = this.#open.get(courtId);
     if (open !== undefined && !this.#isOver(open, eotMs)) {
       Object.assign(open, { hits: open.hits + 1, before: open.last, last: hit, lastMs: eotMs });
@@ -105,31 +98,25 @@ export class Rallies {
     this.#open.set(courtId, { startMs: eotMs, hits: 1, last: hit, before: undefined, lastMs: eotMs });
   }
 
-  #isOver({ last: { bounces }, lastMs }: OpenRally, eotMs: number): boolean {
-    const hasEnded = bounces[0] === 'out' || bounces.length > (this.#endsAtLanding ? 0 : 1);
-    return hasEnded || eotMs - lastMs > FLIGHT_MS;
+  #isOver({ last: { landed, bounces }, lastMs }: Rally, eotMs: number): boolean {
+    return landed === 'out' || bounces > (this.#endsAtLanding ? 0 : 1) || eotMs - lastMs > FLIGHT_MS;
   }
 
   #close(court: string): void {
     const open = this.#open.get(court);
-    if (open === undefined) return;
-    const { startMs, hits, last, before } = open;
-    this.#tell.rally({ startMs, hits, last, before, end: last.bounces[0] });
+    if (open !== undefined) this.#tell.rally(open);
     this.#open.delete(court);
   }
 
   #bounce({ courtId, eotMs, payload }: BallEvent): void {
     const open = this.#open.get(courtId);
-    const isOfRally = open !== undefined && eotMs - open.lastMs <= FLIGHT_MS;
-    const isSecond = isOfRally && open.last.bounces.length > 0;
-    if (isOfRally) {
-      open.lastMs = eotMs;
-      // A third bounce adds nothing.
-      if (open.last.bounces.length < 2) open.last.bounces.push(verdictOf(payload));
-    }
-    const { playerId, shotType } = payload;
-    const isUnnamed = playerId === undefined && shotType === undefined;
-    this.#tell.bounce(payload, !isSecond ? (isOfRally ? open.last : NOBODY) : isUnnamed ? undefined : NOBODY);
+    if (open === undefined || eotMs - open.lastMs > FLIGHT_MS) return this.#tell.bounce(payload, NOBODY);
+    const { last } = open;
+    open.lastMs = eotMs;
+    last.landed ??= verdictOf(payload);
+    if (++last.bounces === 1) return this.#tell.bounce(payload, last);
+    const isUnnamed = payload.playerId === undefined && payload.shotType === undefined;
+    this.#tell.bounce(payload, isUnnamed ? undefined : NOBODY);
   }
 
   #speed({ courtId, eotMs, payload }: BallEvent): void {

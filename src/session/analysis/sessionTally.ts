@@ -5,9 +5,8 @@ import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import { NamedTallies } from './namedTallies.ts';
 import { type CourtFrame, frameOf, GRID_FT, isInside, verdictOf } from './places.ts';
 import { NO_PLAYER, OTHER_PLAYERS, PLAYERS_MAX, PlayerTally } from './playerTally.ts';
-import { Rallies, type Rally, type Striker } from './rallies.ts';
+import { Rallies, type Rally, type RallyListener, type Striker } from './rallies.ts';
 import { type Payload, payloadOf } from './shotPayload.ts';
-import { Timeline } from './timeline.ts';
 
 /** No ball is faster (the record smash is 565 km/h): a speed above it or below 0 is a fault of the camera. */
 export const SPEED_MAX_KMH = 1_000;
@@ -16,8 +15,10 @@ const NAMES_KEPT = 16;
 const DRAWABLE = { x1: GRID_FT.least, y1: GRID_FT.least, x2: GRID_FT.most, y2: GRID_FT.most };
 
 /** Everything that the report says about a session, from one pass over its events in order of time, in bounded memory. */
-export class SessionTally {
+export class SessionTally implements RallyListener {
   readonly lines: CourtName;
+  /** In badminton no ball is played that has landed. */
+  readonly endsAtLanding: boolean;
   events = 0;
   /** Distinct events, at their highest revision: everything below counts these. */
   current = 0;
@@ -28,36 +29,20 @@ export class SessionTally {
   readonly players = new NamedTallies(PLAYERS_MAX, () => new PlayerTally(), OTHER_PLAYERS, NO_PLAYER);
   firstMs = 0;
   lastMs = 0;
-  bouncesWithoutPlace = 0;
-  /** Those of a ball that had landed: of no player, in no share and on no map. */
-  secondBounces = 0;
-  speedsLeftOut = 0;
-  positionsLeftOut = 0;
-  /** Events from which a player was erased, and positions that are empty since. */
-  erased = 0;
-  positionsErased = 0;
+  /** A further bounce is one of a ball that had landed: of no player, in no share and on no map. */
+  readonly leftOut = { speed: 0, position: 0, bounce: 0, 'further bounce': 0 };
   /** The hits per rally, and the longest rally, the first one if several are equal. */
   readonly rallyLengths = new Bins(1);
   longestRally: Rally | undefined;
-  readonly timeline = new Timeline();
+  /** Shots by the minute since 1970. */
+  readonly shotMinutes = new Bins(1);
   readonly #rallies: Rallies;
   #seen = { x1: Infinity, y1: Infinity, x2: -Infinity, y2: -Infinity };
 
   constructor(lines: CourtName) {
     this.lines = lines;
-    this.#rallies = new Rallies(
-      {
-        bounce: (payload, by) => this.#addLanding(payload, by),
-        speed: (payload, by) => this.#addSpeed(payload, by),
-        rally: (rally) => this.#addRally(rally),
-      },
-      this.endsAtLanding,
-    );
-  }
-
-  /** In badminton no ball is played that has landed. */
-  get endsAtLanding(): boolean {
-    return this.lines === 'badminton';
+    this.endsAtLanding = lines === 'badminton';
+    this.#rallies = new Rallies(this, this.endsAtLanding);
   }
 
   /** The content of the maps. */
@@ -80,16 +65,15 @@ export class SessionTally {
     this.venues.of(event.venueId);
     if (!event.current) return;
     this.current++;
-    if (event.erased) this.erased++;
     this.byType.set(type, (this.byType.get(type) ?? 0) + 1);
     const payload = payloadOf(event.payload);
     if (type === 'BALL_HIT') {
       this.players.of(payload.playerId).strokes.of(payload.shotType).hits++;
-      this.timeline.add(eotMs);
+      this.shotMinutes.add(Math.floor(eotMs / 60_000));
     }
     if (type === 'BALL_HIT' || type === 'BALL_BOUNCE' || type === 'BALL_SPEED')
       this.#rallies.add({ type, courtId, eotMs, payload });
-    else if (type === 'PLAYER_POSITION') this.#addPosition(payload, event.erased === true);
+    else if (type === 'PLAYER_POSITION') this.#addPosition(payload);
     else if (payload.playerId !== undefined) this.players.of(payload.playerId);
   }
 
@@ -98,9 +82,9 @@ export class SessionTally {
     this.#rallies.end();
   }
 
-  #addLanding(payload: Payload, by: Striker | undefined): void {
+  bounce(payload: Payload, by: Striker | undefined): void {
     if (by === undefined) {
-      this.secondBounces++;
+      this.leftOut['further bounce']++;
       return;
     }
     const { x, y } = payload;
@@ -110,17 +94,17 @@ export class SessionTally {
     const maps = [player.landings, player.strokes.of(shotType).landings];
     for (const { counts } of maps) counts[verdict]++;
     if (x === undefined || y === undefined) {
-      this.bouncesWithoutPlace++;
+      this.leftOut.bounce++;
       return;
     }
     for (const map of maps) map.place({ x, y, verdict });
     this.#see(x, y);
   }
 
-  #addSpeed(payload: Payload, by: Striker): void {
+  speed(payload: Payload, by: Striker): void {
     const { kmh } = payload;
     if (kmh === undefined || kmh < 0 || kmh > SPEED_MAX_KMH) {
-      this.speedsLeftOut++;
+      this.leftOut.speed++;
       return;
     }
     const { playerId, shotType } = strikerOf(payload, by);
@@ -128,9 +112,10 @@ export class SessionTally {
   }
 
   /** A last shot that was in won the rally. One that was out lost it to the player who hit before, or to the only other one. */
-  #addRally(rally: Rally): void {
-    const { last, before, end } = rally;
-    this.players.of(last.playerId).ended[end ?? 'not seen']++;
+  rally(rally: Rally): void {
+    const { last, before } = rally;
+    const end = last.landed ?? 'not seen';
+    this.players.of(last.playerId).ended[end]++;
     const others = this.named.filter((id) => id !== last.playerId);
     const opponent = others.length === 1 ? others[0] : before?.playerId;
     const winner = end === 'in' ? last.playerId : end === 'out' ? opponent : undefined;
@@ -139,13 +124,9 @@ export class SessionTally {
     if (rally.hits > (this.longestRally?.hits ?? 0)) this.longestRally = rally;
   }
 
-  #addPosition({ x, y, playerId }: Payload, isErased: boolean): void {
-    if (isErased && playerId === undefined && x === undefined) {
-      this.positionsErased++;
-      return;
-    }
+  #addPosition({ x, y, playerId }: Payload): void {
     if (x === undefined || y === undefined) {
-      this.positionsLeftOut++;
+      this.leftOut.position++;
       if (playerId !== undefined) this.players.of(playerId);
       return;
     }

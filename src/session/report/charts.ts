@@ -1,9 +1,8 @@
 import type { Bins } from '../../base/bins.ts';
-import { count, type Html, html, localTime, number } from '../../base/html.ts';
+import { count, type Html, localTime, number } from '../../base/html.ts';
 import { span } from '../../base/units.ts';
 import type { Line } from '../../protocol/courtLines.ts';
-import type { Timeline } from '../analysis/timeline.ts';
-import { Drawing, figure, linear, mark, type Range } from './svg.ts';
+import { drawing, figure, linear, mark, type Range, type Words } from './svg.ts';
 
 /** Charts are drawn at the width of a phone, and a wide page puts them side by side: scaled down, their text would be too small. */
 const [WIDTH, HEIGHT] = [328, 190];
@@ -13,10 +12,10 @@ const BELOW_PX = 36;
 const LABEL_GAP_PX = 9;
 /** A text is below its place. */
 const BELOW = { dy: '.71em' };
-/** Pixels from the bars up to the name of a rule: on a line each, since two may be close together, or the same. */
-const RULES_UP_PX = [26, 12] as const;
+/** What dashed lines mark, and pixels from the bars up to its name: on a line each, since two may be close together, or the same. */
+const RULES = { median: 26, '95 %': 12 } as const;
 
-interface BarChart {
+interface BarChart extends Words {
   /** In values. */
   readonly bars: readonly Line[];
   /** The values at the left and the right. */
@@ -24,21 +23,18 @@ interface BarChart {
   /** The values that have a number below the axis, and their unit. */
   readonly ticks: readonly number[];
   readonly unit: string;
-  /** Values that a dashed line marks, with their names: at most two. */
-  readonly rules?: readonly (readonly [value: number, name: string])[];
-  /** For screen readers. */
-  readonly name: string;
-  readonly caption: Html;
+  /** The values of RULES. */
+  readonly rules?: readonly number[];
 }
 
 /** @returns a chart of bars that begin at 0. */
-function barChart({ bars, x, ticks: at, unit, rules = [], name, caption }: BarChart): Html {
+function barChart({ bars, x, ticks: at, unit, rules = [], ...words }: BarChart): Html {
   const most = Math.max(...bars.map(({ y2 }) => y2));
   // Counts of four digits and more need more room, and so do the names of rules.
   const left = Math.max(36, 12 + 7 * number(most).length);
   const [right, top] = rules.length === 0 ? [WIDTH - 20, 24] : [WIDTH - 40, 32];
   const bottom = HEIGHT - BELOW_PX;
-  const within = new Drawing(linear(x, [left, right]), linear([0, most], [bottom, top]));
+  const within = drawing(linear(x, [left, right]), linear([0, most], [bottom, top]));
   const line = (place: Line, look = {}) => mark('line', { ...place, stroke: 'var(--ink)', ...look });
   const text = (x: number, y: number, content: string, look: object) =>
     mark('text', { x, y, ...look }, content);
@@ -62,15 +58,16 @@ function barChart({ bars, x, ticks: at, unit, rules = [], name, caption }: BarCh
       bars.map((bar) => within.rect(bar, {}, [Math.min(0.5, widthPx / 4), 0])),
     ),
     line({ x1: left, y1: bottom, x2: right, y2: bottom }),
-    ...rules.flatMap(([value, name], i) => {
-      const place = within.x(value);
+    ...Object.entries(RULES).flatMap(([name, upPx], i) => {
+      if (rules[i] === undefined) return [];
+      const place = within.x(rules[i]);
       return [
         line({ x1: place, y1: top, x2: place, y2: bottom }, { 'stroke-dasharray': '4 3' }),
-        text(place + 3, top - RULES_UP_PX[i]!, name, { ...BELOW, 'text-anchor': 'start' }),
+        text(place + 3, top - upPx, name, { ...BELOW, 'text-anchor': 'start' }),
       ];
     }),
   ];
-  return figure({ name, caption, width: WIDTH, height: HEIGHT, marks });
+  return figure({ ...words, width: WIDTH, height: HEIGHT, marks });
 }
 
 /** @returns how tick values are written: with as many digits as their step has. */
@@ -109,42 +106,49 @@ interface HistogramOptions {
   readonly widths: readonly number[];
 }
 
+/** @returns a bar for each width of values, from `first` on, that has any. @param left where the bar of the first ones begins. */
+function barsOf(values: Bins, width: number, left = 0, first = 0): Line[] {
+  const counts = new Map<number, number>();
+  for (const [value, times] of values.entries()) {
+    const x1 = Math.floor((value - first + 1e-6) / width) * width + left;
+    counts.set(x1, (counts.get(x1) ?? 0) + times);
+  }
+  return Array.from(counts, ([x1, y2]) => ({ x1, x2: x1 + width, y1: 0, y2 }));
+}
+
 /** @returns the distribution of values that are not negative, with the median and the 95th percentile. */
 export function histogram(values: Bins, { title, of, unit, noun, total, widths }: HistogramOptions): Html {
   const [median, high] = [values.quantile(0.5)!, values.quantile(0.95)!];
   const width = widths.find((width) => values.quantile(1)! / width <= 40) ?? widths.at(-1)!;
-  const counts = new Map<number, number>();
-  for (const [value, times] of values.entries()) {
-    const from = Math.floor((value + 1e-6) / width) * width;
-    counts.set(from, (counts.get(from) ?? 0) + times);
-  }
   // A bar of counts reaches half a step to either side, so that it is above its number.
   const left = noun === undefined ? 0 : -0.5;
-  const bars = Array.from(counts, ([from, y2]) => ({ x1: from + left, x2: from + left + width, y1: 0, y2 }));
+  const bars = barsOf(values, width, left);
   const x = [left, bars.at(-1)!.x2] as const;
   const say = (value: number) =>
     noun === undefined ? `${number(value, 1)} ${unit}` : count(Math.round(value), noun);
-  const told = `${total}, median ${say(median)}, 95th percentile ${say(high)}`;
   return barChart({
     ...{ bars, x, unit, ticks: noun === undefined ? ticks(x, 6) : wholeTicks(x[1], 6) },
-    rules: [
-      [median, 'median'],
-      [high, '95 %'],
-    ],
-    name: `${title} of ${of}: ${told}`,
-    caption: html`<b>${title}</b> ${told}`,
+    rules: [median, high],
+    title,
+    about: `${title} of ${of}`,
+    told: `${total}, median ${say(median)}, 95th percentile ${say(high)}`,
   });
 }
 
-/** @returns the shots over the session. */
-export function timelineFigure({ counts, stepMs, startMs }: Timeline): Html {
-  const step = stepMs / 60_000;
-  const bars = counts.flatMap((y2, i) => (y2 === 0 ? [] : [{ x1: i * step, x2: (i + 1) * step, y1: 0, y2 }]));
-  const x = [0, counts.length * step] as const;
-  const told = `at most ${number(Math.max(...counts))} in ${step === 1 ? 'a minute' : span(stepMs / 1_000)}, from ${localTime(startMs).slice(0, 16)}`;
+/** With more bars than this, the length of a step is doubled. */
+const STEPS_MAX = 720;
+
+/** @param minutes of the shots, since 1970. @returns the shots over the session, in steps of a minute or longer ones. */
+export function timelineFigure(minutes: Bins): Html {
+  const [first, last] = [minutes.quantile(0)!, minutes.quantile(1)!];
+  let step = 1;
+  while (last - first >= STEPS_MAX * step) step *= 2;
+  const bars = barsOf(minutes, step, 0, first);
+  const x = [0, bars.at(-1)!.x2] as const;
+  const most = number(Math.max(...bars.map(({ y2 }) => y2)));
+  const from = localTime(first * 60_000).slice(0, 16);
   return barChart({
-    ...{ bars, x, ticks: ticks(x, 6), unit: 'minutes' },
-    name: `Timeline of shots: ${told}`,
-    caption: html`<b>Timeline of shots</b> ${told}`,
+    ...{ bars, x, ticks: ticks(x, 6), unit: 'minutes', title: 'Timeline of shots' },
+    told: `at most ${most} in ${step === 1 ? 'a minute' : span(step * 60)}, from ${from}`,
   });
 }

@@ -1,4 +1,4 @@
-import { count, type Html, html, number } from '../../base/html.ts';
+import { count, type Html, number } from '../../base/html.ts';
 import {
   type CourtFrame,
   type Grid,
@@ -11,7 +11,7 @@ import {
   SQUARE_FT,
   VERDICTS,
 } from '../analysis/places.ts';
-import { Drawing, figure, linear, mark, type SvgAttributes } from './svg.ts';
+import { drawing, figure, linear, mark, type SvgAttributes } from './svg.ts';
 
 /** In pixels: of the small maps of a shot type and the larger ones of a player; the page scales them. */
 const WIDTH = { stroke: 200, player: 300 } as const;
@@ -30,7 +30,7 @@ const LOOKS: Readonly<Record<LineCall, SvgAttributes>> = {
 function mapOf(frame: CourtFrame, width: number) {
   const { court, x1, y1, x2, y2 } = frame;
   const height = Math.round((width * (y2 - y1)) / (x2 - x1));
-  const on = new Drawing(linear([x1, x2], [0, width]), linear([y1, y2], [height, 0]));
+  const on = drawing(linear([x1, x2], [0, width]), linear([y1, y2], [height, 0]));
   const area = court === undefined ? frame : { x1: 0, y1: 0, x2: court.width, y2: court.length };
   const ground = on.rect(area, { fill: 'var(--surface)' });
   if (court === undefined) return { size: { width, height }, on, ground, lines: [] };
@@ -46,17 +46,14 @@ function mapOf(frame: CourtFrame, width: number) {
   return { size: { width, height }, on, ground, lines };
 }
 
-interface LandingFigure {
-  readonly title: string;
-  /** Whose landings they are, for screen readers. */
-  readonly of: string;
-  readonly map: LandingMap;
-  readonly frame: CourtFrame;
-  readonly width: keyof typeof WIDTH;
-}
-
-/** @returns the landings on the court. */
-export function landingFigure({ title, of, map, frame, width }: LandingFigure): Html {
+/** @param of whose landings they are, for screen readers. @returns the landings on the court. */
+export function landingFigure(
+  title: string,
+  of: string,
+  map: LandingMap,
+  frame: CourtFrame,
+  width: keyof typeof WIDTH,
+): Html {
   const { counts, points, placed } = map;
   const judged = VERDICTS.filter((verdict) => verdict !== 'not judged' || counts[verdict] > 0);
   const shown = points.filter(({ x, y }) => isInside(frame, x, y));
@@ -77,14 +74,15 @@ export function landingFigure({ title, of, map, frame, width }: LandingFigure): 
   });
   return figure({
     ...size,
-    name: `Where ${of} landed: ${numbers}`,
+    title,
+    about: `Where ${of} landed`,
+    told: numbers,
     marks: [ground, ...lines, ...marks],
-    caption: html`<b>${title}</b> ${numbers}`,
   });
 }
 
 /** @param r in pixels. */
-function symbol(on: Drawing, { x, y, verdict }: Landing, r: number): Html {
+function symbol(on: ReturnType<typeof drawing>, { x, y, verdict }: Landing, r: number): Html {
   const [cx, cy] = [on.x(x), on.y(y)];
   if (verdict !== 'out') return mark('circle', { cx, cy, r });
   const [left, top, right, bottom] = [cx - r, cy - r, cx + r, cy + r].map((px) => px.toFixed(1));
@@ -105,8 +103,8 @@ export function positionFigure(player: string, grid: Grid, frame: CourtFrame): H
   });
   return figure({
     ...size,
-    name: `Where ${player} stood: ${told}`,
+    title: `Where ${player} stood`,
+    told,
     marks: [ground, mark('g', { fill: 'var(--heat)' }, heat), ...lines],
-    caption: html`<b>Where ${player} stood</b> ${told}`,
   });
 }

@@ -12,8 +12,6 @@ export const MAPS_DRAWN = 12;
 const PERCENT_LEAST = 5;
 /** The widths of a bar in the histogram of speeds, in km/h. */
 const SPEED_WIDTHS = [2, 5, 10, 25] as const;
-/** Characters that are shown of either end of a player's name that is too long for `shortName`. */
-const NAME_END = 20;
 
 export interface Section {
   readonly id: string;
@@ -30,13 +28,11 @@ export function playerSections(tally: SessionTally): Section[] {
   });
 }
 
-/** @returns a player as the page names them: of a long name the middle is cut, since ids of one system often begin alike. */
+/** @returns a player as the page names them. */
 export function playerName(id: string): string {
   if (id === NO_PLAYER) return 'Player not known';
   if (id === OTHER_PLAYERS) return 'Other players';
-  const characters = [...id];
-  const ends = [characters.slice(0, NAME_END), characters.slice(1 - NAME_END)].map((end) => end.join(''));
-  return shortName(characters.length <= 2 * NAME_END ? id : ends.join('…'));
+  return shortName(id);
 }
 
 /** @returns a shot type as people write it: "net shot" for net_shot. */
@@ -81,12 +77,11 @@ function playerBody(name: string, player: PlayerTally, tally: SessionTally, fram
     .filter((stroke) => most.includes(stroke))
     .map(([shotType, { landings: map }]) => {
       const title = shotName(shotType);
-      return landingFigure({ title, of: `${title} of ${name}`, map, frame, width: 'stroke' });
+      return landingFigure(title, `${title} of ${name}`, map, frame, 'stroke');
     });
   const total = count(speeds.total, 'speed');
   const ball = tally.endsAtLanding ? 'Shuttle' : 'Ball';
   const ofSpeeds = { title: `${ball} speed`, of: name, unit: 'km/h', total, widths: SPEED_WIDTHS };
-  const ofLandings = { title: 'Where the shots landed', of: `the shots of ${name}`, map: landings };
   const note = 'A landing ends the rally: “in” is of the shots that were the last of one.';
   return [
     html`<div class="pair">\n<div>`,
@@ -96,7 +91,9 @@ function playerBody(name: string, player: PlayerTally, tally: SessionTally, fram
     tally.endsAtLanding && landings.total > 0 ? html`\n<p class="note">${note}</p>` : html``,
     speeds.total === 0 ? html`` : html`\n<div class="charts">${histogram(speeds, ofSpeeds)}</div>`,
     html`</div>\n<div>${landings.total === 0 ? '' : legend(landings.counts['not judged'] > 0)}<div class="maps">`,
-    landings.total === 0 ? html`` : landingFigure({ ...ofLandings, frame, width: 'player' }),
+    landings.total === 0
+      ? html``
+      : landingFigure('Where the shots landed', `the shots of ${name}`, landings, frame, 'player'),
     positions.total === 0 ? html`` : positionFigure(name, positions, frame),
     html`</div>\n</div>\n</div>\n`,
     // One map would be that of all shots once more.

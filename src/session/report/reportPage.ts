@@ -7,7 +7,7 @@ import type { CourtName } from '../../protocol/courtLines.ts';
 import { eotToNs } from '../../protocol/eot.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { type EventFilter, readSession } from '../../store/read/sessionReader.ts';
-import { sessionLine } from '../../store/read/sessions.ts';
+import { type SessionLine, sessionLine } from '../../store/read/sessions.ts';
 import { SessionTally } from '../analysis/sessionTally.ts';
 import { type Content, namesOf, sectionsOf } from './sections.ts';
 import { STYLE } from './styleSheet.ts';
@@ -20,7 +20,7 @@ import { STYLE } from './styleSheet.ts';
  */
 export function reportOf(db: Database, id: number, lines: CourtName, damage: Damage): string {
   const line = sessionLine(db, id);
-  const { range, all } = rangeOf(db, id, line.first_eot, line.last_eot);
+  const { range, all } = rangeOf(db, id, line);
   const tally = new SessionTally(lines);
   for (const { events } of readSession(db, id, { ...range, damage }))
     for (const event of events) tally.add(event);
@@ -29,12 +29,8 @@ export function reportOf(db: Database, id: number, lines: CourtName, damage: Dam
 }
 
 /** A camera without a clock battery says 1970 until NTP answers. @returns a day on both sides of the median eot, and how many events there are in all. */
-function rangeOf(
-  db: Database,
-  id: number,
-  ...[first, last]: (string | null)[]
-): { range: EventFilter; all?: number } {
-  const [firstNs, lastNs] = [first, last].map((eot) => eotToNs(eot ?? ''));
+function rangeOf(db: Database, id: number, line: SessionLine): { range: EventFilter; all?: number } {
+  const [firstNs, lastNs] = [line.first_eot, line.last_eot].map((eot) => eotToNs(eot ?? ''));
   const dayNs = BigInt(DAY_MS) * NS_PER_MS;
   if (firstNs === undefined || lastNs === undefined || lastNs - firstNs <= dayNs) return { range: {} };
   const times: number[] = [];

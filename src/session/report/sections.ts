@@ -60,15 +60,13 @@ function summary({ line, tally, oddTimes }: Content): Html[] {
   const others = players.entries().some(([id]) => id === OTHER_PLAYERS) ? 'more than ' : '';
   const hits = rallyLengths.entries().reduce((sum, [length, times]) => sum + length * times, 0);
   const mean = rallyLengths.total === 0 ? '–' : `${number(hits / rallyLengths.total, 1)} shots`;
+  const longest =
+    longestRally && ([count(longestRally.hits, 'shot'), `began ${at(longestRally.startMs)}`] as const);
   const tiles: [label: string, value: string, note: string][] = [
     ['Time', span((lastMs - firstMs) / 1_000), `${at(firstMs)} to ${at(lastMs)}`],
     ['Shots', number(byType.get('BALL_HIT') ?? 0), `${others}${count(tally.named.length, 'player')}`],
     ['Rallies', number(rallyLengths.total), `mean length ${mean}`],
-    [
-      'Longest rally',
-      longestRally === undefined ? '–' : count(longestRally.hits, 'shot'),
-      longestRally === undefined ? '' : `began ${at(longestRally.startMs)}`,
-    ],
+    ['Longest rally', ...(longest ?? (['–', ''] as const))],
   ];
   const shots = players.entries().flatMap(([, { strokes }]) => strokes.entries().map(([shot]) => shot));
   const strange = tally.endsAtLanding ? undefined : shots.find((shot) => BADMINTON_SHOT.test(shot));
@@ -85,11 +83,6 @@ function summary({ line, tally, oddTimes }: Content): Html[] {
       'Court lines',
       `“${shotName(strange)}” is a shot of badminton. “courtd report --court-lines badminton” draws its court, and ends a rally with any landing.`,
     ]);
-  if (tally.erased > 0)
-    rows.push([
-      'Erased',
-      `A player who was erased has another name, “erased-…”. ${count(tally.positionsErased, 'position')} of erased players ${tally.positionsErased === 1 ? 'is' : 'are'} empty.`,
-    ]);
   return [
     html`<dl class="tiles">${tiles.map(([label, value, note]) => html`<div><dt>${label}</dt><dd><b>${value}</b><span>${note}</span></dd></div>`)}</dl>\n`,
     players.entries().length === 0
@@ -100,7 +93,7 @@ function summary({ line, tally, oddTimes }: Content): Html[] {
 }
 
 function rallies({ tally }: Content): Html[] {
-  const { rallyLengths, players, endsAtLanding, timeline } = tally;
+  const { rallyLengths, players, endsAtLanding, shotMinutes } = tally;
   if (rallyLengths.total === 0) return [nothing('No hits in this session.')];
   const ended = players.entries().flatMap(([id, { ended }]) => {
     const all = Object.values(ended).reduce((sum, times) => sum + times, 0);
@@ -113,7 +106,7 @@ function rallies({ tally }: Content): Html[] {
   return [
     table(['Last shot by', 'rallies', 'in', 'out', 'not judged', 'not seen'], ended),
     html`<p class="note">A last shot that was in won the rally. One that was out lost it to the player who hit before, or to the only other player. The events do not show who won the other rallies. A rally is over with ${end} or ${FLIGHT} without hit or bounce.${service}</p>\n`,
-    html`<div class="charts">${histogram(rallyLengths, { ...title, total, widths: RALLY_WIDTHS })}${timelineFigure(timeline)}</div>\n`,
+    html`<div class="charts">${histogram(rallyLengths, { ...title, total, widths: RALLY_WIDTHS })}${timelineFigure(shotMinutes)}</div>\n`,
   ];
 }
 
@@ -125,15 +118,15 @@ function method({ tally }: Content): [string, string][] {
     court === undefined
       ? ''
       : `The ${tally.lines} court is ${size(court.width)} by ${size(court.length)} ft. x counts from the left side line, y from the near base line, which is at the bottom; the thick line is the net. `;
-  const left = [
-    [tally.speedsLeftOut, 'speed', `below 0, above ${number(SPEED_MAX_KMH)} km/h or without kmh`],
-    [tally.positionsLeftOut, 'position', 'without x_ft or y_ft'],
-    [tally.bouncesWithoutPlace, 'bounce', 'without x_ft or y_ft, which are only counted'],
-    [tally.secondBounces, 'further bounce', 'after a landing'],
-  ] as const;
-  const leftOut = left
-    .filter(([times]) => times > 0)
-    .map(([times, noun, why]) => `${count(times, noun)} ${why}`);
+  const why = {
+    speed: `below 0, above ${number(SPEED_MAX_KMH)} km/h or without kmh`,
+    position: 'without x_ft or y_ft',
+    bounce: 'without x_ft or y_ft, which are only counted',
+    'further bounce': 'after a landing',
+  };
+  const leftOut = Object.entries(tally.leftOut).flatMap(([noun, times]) =>
+    times > 0 ? `${count(times, noun)} ${why[noun as keyof typeof why]}` : [],
+  );
   const rows: [string, string][] = [
     ['Units', '100 km/h is 62 mph, or 28 m/s. A foot (ft) is 0.30 m.'],
     [

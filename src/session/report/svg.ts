@@ -4,10 +4,16 @@ import type { Line } from '../../protocol/courtLines.ts';
 /** How a mark looks: attributes of SVG. Colours are variables of the page's style, so that they fit light, dark and paper. */
 export type SvgAttributes = Readonly<Record<string, string | number>>;
 
-interface Figure {
-  /** What the figure shows, with its numbers, for screen readers. */
-  readonly name: string;
-  readonly caption: Html;
+/** What a figure shows. */
+export interface Words {
+  readonly title: string;
+  /** The title for screen readers, if it is another one. */
+  readonly about?: string;
+  /** Its numbers. */
+  readonly told: string;
+}
+
+interface Figure extends Words {
   /** In pixels, which the page scales. */
   readonly width: number;
   readonly height: number;
@@ -16,9 +22,9 @@ interface Figure {
 }
 
 /** @returns one figure as inline SVG. */
-export function figure({ name, caption, width, height, marks }: Figure): Html {
-  const image = html`<svg role="img" aria-label="${name}" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">${marks}</svg>`;
-  return html`<figure>${image}<figcaption>${caption}</figcaption></figure>\n`;
+export function figure({ title, about = title, told, width, height, marks }: Figure): Html {
+  const image = html`<svg role="img" aria-label="${about}: ${told}" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">${marks}</svg>`;
+  return html`<figure>${image}<figcaption><b>${title}</b> ${told}</figcaption></figure>\n`;
 }
 
 /** @param content of an element that has any; numbers are rounded to a hundredth of a pixel. @returns one element of SVG. */
@@ -41,29 +47,15 @@ export function linear([from, to]: Range, [start, end]: Range): Scale {
   return (value) => start + ((value - from) / (to - from)) * (end - start);
 }
 
-/** Draws what has its places in values, such as feet, by two scales. */
-export class Drawing {
-  readonly x: Scale;
-  readonly y: Scale;
-
-  constructor(x: Scale, y: Scale) {
-    this.x = x;
-    this.y = y;
-  }
-
-  line({ x1, y1, x2, y2 }: Line, look: SvgAttributes = {}): Html {
-    return mark('line', { x1: this.x(x1), y1: this.y(y1), x2: this.x(x2), y2: this.y(y2), ...look });
-  }
-
+/** @returns what draws lines and rectangles whose places are values, such as feet. */
+export function drawing(x: Scale, y: Scale) {
+  const line = ({ x1, y1, x2, y2 }: Line, look: SvgAttributes = {}) =>
+    mark('line', { x1: x(x1), y1: y(y1), x2: x(x2), y2: y(y2), ...look });
   /** @param inset pixels by which it is smaller on each side: left and right, top and bottom. */
-  rect(
-    { x1, y1, x2, y2 }: Line,
-    look: SvgAttributes = {},
-    [insetX, insetY]: readonly [number, number] = [0, 0],
-  ): Html {
-    const [left, right] = [this.x(x1), this.x(x2)];
-    const [top, bottom] = [this.y(y1), this.y(y2)].sort((a, b) => a - b) as [number, number];
-    const [width, height] = [right - left - 2 * insetX, bottom - top - 2 * insetY];
-    return mark('rect', { x: left + insetX, y: top + insetY, width, height, ...look });
-  }
+  const rect = ({ x1, y1, x2, y2 }: Line, look: SvgAttributes = {}, [insetX, insetY] = [0, 0]) => {
+    const [top, bottom] = [y(y1), y(y2)].sort((a, b) => a - b) as [number, number];
+    const [width, height] = [x(x2) - x(x1) - 2 * insetX, bottom - top - 2 * insetY];
+    return mark('rect', { x: x(x1) + insetX, y: top + insetY, width, height, ...look });
+  };
+  return { x, y, line, rect };
 }

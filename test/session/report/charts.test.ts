@@ -1,6 +1,6 @@
 import t from 'tap';
 import { Bins } from '../../../src/base/bins.ts';
-import { histogram, ticks, wholeTicks } from '../../../src/session/report/charts.ts';
+import { histogram, ticks, timelineFigure, wholeTicks } from '../../../src/session/report/charts.ts';
 
 t.test('ticks are round values within their range', (t) => {
   t.strictSame(ticks([0, 27], 4), [0, 5, 10, 15, 20, 25]);
@@ -34,5 +34,14 @@ t.test('a bar of counts has its number in its middle, and counts have no decimal
   const one = new Bins(1);
   one.add(1);
   t.notMatch(histogram(one, { ...of, noun: 'shot' }).text, />-?\d\.\d<\/text>/, 'no ticks between');
+  t.end();
+});
+
+t.test('the timeline of a session of days takes longer steps, and no more of them', (t) => {
+  const minutes = new Bins(1);
+  for (let i = 0; i < 3_000; i++) minutes.add(3 * i);
+  const { text } = timelineFigure(minutes);
+  t.match(text, /at most 6 in 16 min, from 1970-01-01/);
+  t.equal(text.match(/<rect /g)?.length, Math.ceil((3 * 3_000) / 16));
   t.end();
 });
