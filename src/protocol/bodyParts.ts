@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { JsonError } from './jsonLexer.ts';
-import { JsonReader } from './jsonReader.ts';
-import { readEvent } from './sentEvent.ts';
+import { JsonError, JsonReader } from './jsonReader.ts';
+import { readElement } from './sentEvent.ts';
 
 /** Events that a body is parted into at most: 8 MiB hold 45,000 of the smallest valid ones. */
 const PARTS_MAX = 100_000;
@@ -25,41 +24,24 @@ export interface BodyPart {
  * @param body decompressed.
  */
 export function bodyParts(body: Buffer): BodyPart[] {
-  try {
-    return readParts(body);
-  } catch (error) {
-    if (error instanceof JsonError) return [{ index: 0, bytes: body, isJson: false, sent: undefined }];
-    throw error;
-  }
-}
-
-/** @throws {JsonError} if none of its events is JSON. */
-function readParts(body: Buffer): BodyPart[] {
   const json = new JsonReader(body, LIMITS);
   const parts: BodyPart[] = [];
   const read = () => {
     if (parts.length === PARTS_MAX) throw new JsonError('values', json.at);
     const from = json.at;
-    let sent: unknown;
-    let isJson = true;
-    try {
-      sent = readEvent(json).sent;
-    } catch (error) {
-      if (!(error instanceof JsonError)) throw error;
-      isJson = false;
-      json.skipBroken(from);
-    }
+    const { event, error } = readElement(json);
     const bytes = body.subarray(from, json.at);
-    isJson &&= isUtf8(bytes);
-    parts.push({ index: parts.length, bytes, isJson, sent });
+    parts.push({ index: parts.length, bytes, isJson: !error && isUtf8(bytes), sent: event.sent });
   };
-  json.skipSpaces();
+  try {
+    json.skipSpaces();
+    if (json.isAtArray) json.aroundEvents().array(read);
+    else if (json.isAtObject) read();
+    json.skipSpaces();
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+  }
   // The end of an array may have been cut off.
-  if (json.isAtArray)
-    for (let more = json.aroundEvents().enterArray(); more; more = !json.isAtEnd && json.nextElement())
-      read();
-  else if (json.isAtObject) read();
-  json.skipSpaces();
-  if (!json.isAtEnd || !parts.some(({ isJson }) => isJson)) throw new JsonError('syntax', json.at);
-  return parts;
+  const isParted = json.isAtEnd && parts.some(({ isJson }) => isJson);
+  return isParted ? parts : [{ index: 0, bytes: body, isJson: false, sent: undefined }];
 }

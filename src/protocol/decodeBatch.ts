@@ -2,13 +2,13 @@ import { isUtf8 } from 'node:buffer';
 import { BATCH_EVENTS, BODY_VALUES, EVENT_DEPTH_LEVELS } from '../base/limits.ts';
 import type { CourtEvent } from './courtEvent.ts';
 import { eotToNs } from './eot.ts';
-import { type Fault, Problem, type ProblemCode } from './errors.ts';
+import { Problem } from './errors.ts';
 import type { WireEvent } from './eventSchema.ts';
-import { JsonError } from './jsonLexer.ts';
-import { JsonReader } from './jsonReader.ts';
+import { JsonError, JsonReader } from './jsonReader.ts';
 import { describeOdd } from './payload.ts';
-import { readEvent, readSoFar, type SentEvent } from './sentEvent.ts';
+import { readElement } from './sentEvent.ts';
 import {
+  type Broken,
   cameraOf,
   type EventRules,
   explainBatch,
@@ -31,149 +31,112 @@ export function decodeBatch(body: Buffer, rules: EventRules = {}, listedFaults?:
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
     throw new Problem('invalid_json', 'The body starts with a byte order mark: send it without one.');
   }
-  return new BatchReader(body, rules, listedFaults).read();
+  return new BatchReader(body, rules).read(listedFaults);
 }
 
 class BatchReader {
   readonly #body: Buffer;
-  readonly #isUtf8: boolean;
   readonly #json: JsonReader;
   readonly #rules: EventRules;
-  readonly #listedFaults: number | undefined;
   readonly #events: CourtEvent[] = [];
   readonly #invalid: InvalidSent[] = [];
-  #isArray = false;
-  /** The position of the event being read, from 0; -1 before the first. */
-  #index = -1;
+  #count = 0;
   /** The first event that could be read. */
   #first: unknown;
-  #code: ProblemCode = 'invalid_event';
-  /** About the first event of the array that is not JSON. */
-  #brokenSentence: string | undefined;
 
-  constructor(body: Buffer, rules: EventRules, listedFaults: number | undefined) {
+  constructor(body: Buffer, rules: EventRules) {
     this.#body = body;
-    this.#isUtf8 = isUtf8(body);
     this.#json = new JsonReader(body);
     this.#rules = rules;
-    this.#listedFaults = listedFaults;
   }
 
-  read(): CourtEvent[] {
-    let count: number | undefined;
-    try {
-      this.#readBody();
-      count = this.#index + 1;
-    } catch (error) {
-      if (!(error instanceof JsonError)) throw error;
-      // The end of a broken event is not always certain.
-      if (this.#code === 'invalid_event' || error.reason !== 'syntax') throw this.#problemOf(error);
-      this.#addFault('invalid_json', this.#syntaxFault(error.at));
+  read(listedFaults: number | undefined): CourtEvent[] {
+    const json = this.#json;
+    const invalid = this.#invalid;
+    json.skipSpaces();
+    const { isAtArray: isArray, isAtObject: isEvent } = json;
+    const outside = this.#readBody();
+    const broken = isArray ? outside : (invalid[0]?.broken ?? outside);
+    // Behind a broken event of an array it is not certain where the next one begins.
+    if (broken !== undefined && !(isArray && broken !== TOO_DEEP && invalid.some(({ broken }) => broken))) {
+      const sentence = broken === TOO_DEEP ? `The event ${broken.message}.` : `The body ${broken.message}`;
+      throw new Problem(broken.code, sentence, {}, {}, cameraOf(this.#first));
     }
+    if (!isArray && !isEvent)
+      throw new Problem('invalid_json', 'The body must be one event (a JSON object) or an array of events.');
+    const count = broken === undefined ? this.#count : undefined;
     if (count !== undefined && count > BATCH_EVENTS) {
       const sentence = `The array holds ${count} events; at most ${BATCH_EVENTS} are allowed in one request.`;
       throw new Problem('too_many_events', sentence, {}, {}, { ...cameraOf(this.#first), events: count });
     }
-    if (!this.#isUtf8 && this.#brokenSentence === undefined)
-      throw this.#problemOf(new JsonError('syntax', 0));
-    const [first] = this.#invalid;
-    if (first === undefined) return this.#events;
-    throw this.#isArray
-      ? explainBatch(this.#invalid, count, this.#first, this.#rules, this.#code, this.#brokenSentence)
-      : explainEvent(first.event, this.#rules, this.#listedFaults);
+    if (invalid.length === 0) return this.#events;
+    throw isArray
+      ? explainBatch(invalid, count, this.#first, this.#rules, broken)
+      : explainEvent(invalid[0]!.event, this.#rules, listedFaults);
   }
 
-  #readBody(): void {
+  /** @returns what is broken outside of its events. */
+  #readBody(): Broken | undefined {
     const json = this.#json;
-    json.skipSpaces();
-    this.#isArray = json.isAtArray;
-    const isEvent = json.isAtObject;
-    if (isEvent) this.#readEvent();
-    else if (this.#isArray)
-      for (let more = json.aroundEvents().enterArray(); more; more = json.nextElement()) this.#readEvent();
-    else json.skip();
-    json.skipSpaces();
-    if (!json.isAtEnd) throw new JsonError('syntax', json.at);
-    if (!this.#isArray && !isEvent) {
-      throw new Problem('invalid_json', 'The body must be one event (a JSON object) or an array of events.');
+    try {
+      if (json.isAtArray) json.aroundEvents().array(() => this.#readEvent());
+      else if (json.isAtObject) this.#readEvent();
+      else json.skip();
+      json.skipSpaces();
+      if (json.isAtEnd) return undefined;
+      if (json.isAtObject || json.isAtArray) return secondValueAt(json.at);
+      throw new JsonError('syntax', json.at);
+    } catch (error) {
+      if (!(error instanceof JsonError)) throw error;
+      if (error.reason === 'depth') return TOO_DEEP;
+      if (error.reason === 'syntax') return json.isUtf8 ? this.#brokenAt(error.at) : NOT_UTF8;
+      const sentence = `The body holds more than ${BODY_VALUES} JSON values: send fewer or smaller events in one request. Nothing was stored.`;
+      const members = { limit_values: BODY_VALUES };
+      throw new Problem('body_too_large', sentence, members, {}, cameraOf(this.#first));
     }
   }
 
   #readEvent(): void {
-    this.#index++;
-    if (this.#index >= BATCH_EVENTS) return this.#json.skip();
-    const event = this.#isArray ? this.#readElement() : readEvent(this.#json);
-    if (event === undefined) return;
+    const json = this.#json;
+    const index = this.#count++;
+    if (index >= BATCH_EVENTS) return json.skip();
+    const from = json.at;
+    const { event, error } = readElement(json);
     const { sent, tooLarge, payload, extra } = event;
-    this.#first ??= sent;
-    const eotNs = isValidEvent(sent, this.#rules) && tooLarge.size === 0 ? eotToNs(sent.eot) : undefined;
-    if (eotNs === undefined) this.#invalid.push({ index: this.#index, event });
+    let broken = json.isUtf8 || isUtf8(this.#body.subarray(from, json.at)) ? undefined : NOT_UTF8;
+    if (error !== undefined) broken ??= error.reason === 'depth' ? TOO_DEEP : this.#brokenAt(error.at);
+    if (broken === undefined) this.#first ??= sent;
+    const isValid = broken === undefined && isValidEvent(sent, this.#rules) && tooLarge.size === 0;
+    const eotNs = isValid ? eotToNs(sent.eot) : undefined;
+    if (eotNs === undefined) this.#invalid.push({ index, event, broken });
     else this.#events.push(toEvent(sent as WireEvent, eotNs, payload, extra));
   }
 
-  /** @returns undefined if it is not JSON, or nested too deep: the other events are still checked. */
-  #readElement(): SentEvent | undefined {
-    const json = this.#json;
-    const from = json.at;
-    let event: SentEvent;
-    let fault: Fault | undefined;
-    try {
-      event = readEvent(json);
-    } catch (error) {
-      if (!(error instanceof JsonError) || error.reason === 'values') throw error;
-      event = readSoFar();
-      fault = error.reason === 'depth' ? TOO_DEEP : this.#syntaxFault(error.at);
-      json.skipBroken(from);
-    }
-    if (!this.#isUtf8 && !isUtf8(this.#body.subarray(from, json.at))) fault = NOT_UTF8;
-    if (fault === undefined) return event;
-    this.#addFault(fault === TOO_DEEP ? 'too_deep' : 'invalid_json', fault);
-    this.#invalid.push({ index: this.#index, event, fault });
-    return undefined;
-  }
-
-  #addFault(code: ProblemCode, { message }: Fault): void {
-    if (code === 'invalid_json') this.#brokenSentence ??= `The body ${message}`;
-    if (this.#code !== 'invalid_json') this.#code = code;
-  }
-
-  #syntaxFault(at: number): Fault {
-    return { path: '', message: `is not JSON${this.#describeSyntaxErrorAt(at)}` };
-  }
-
-  #problemOf({ reason, at }: JsonError): Problem {
-    const camera = cameraOf(this.#first);
-    if (reason === 'depth') return new Problem('too_deep', `The event ${TOO_DEEP.message}.`, {}, {}, camera);
-    if (reason === 'values') {
-      const sentence = `The body holds more than ${BODY_VALUES} JSON values: send fewer or smaller events in one request. Nothing was stored.`;
-      return new Problem('body_too_large', sentence, { limit_values: BODY_VALUES }, {}, camera);
-    }
-    const { message } = this.#isUtf8 ? this.#syntaxFault(at) : NOT_UTF8;
-    return new Problem('invalid_json', `The body ${message}`, {}, {}, camera);
-  }
-
-  /** @returns the end of a sentence. It quotes nothing of the body but the known words of INVALID_NUMBERS. */
-  #describeSyntaxErrorAt(at: number): string {
-    const json = this.#json;
-    const isAfterValue = json.isAtTop && this.#index >= 0;
-    json.at = at;
-    if (json.isAtEnd) return ': it ends too early.';
-    if (isAfterValue && (json.isAtObject || json.isAtArray)) {
-      return `: a second value follows the first at byte ${at}. Send one array of events, [{...}, {...}].`;
-    }
-    const word = INVALID_NUMBERS.find((word) => json.isAt(word));
-    if (word !== undefined) {
-      return `: ${word} at byte ${at}. JSON has no such number: omit the member.`;
-    }
-    return `: unexpected text at byte ${at}.`;
+  /** It quotes nothing of the body but the known words of INVALID_NUMBERS. */
+  #brokenAt(at: number): Broken {
+    const word = INVALID_NUMBERS.find((word) => this.#json.isAt(word, at));
+    if (at >= this.#body.length) return notJson('it ends too early.');
+    if (word === undefined) return notJson(`unexpected text at byte ${at}.`);
+    return notJson(`${word} at byte ${at}. JSON has no such number: omit the member.`);
   }
 }
 
-const NOT_UTF8: Fault = { path: '', message: 'is not valid UTF-8.' };
-const TOO_DEEP: Fault = { path: '', message: `is nested deeper than ${EVENT_DEPTH_LEVELS} levels` };
+function notJson(why: string): Broken {
+  return { code: 'invalid_json', message: `is not JSON: ${why}` };
+}
+
+function secondValueAt(at: number): Broken {
+  return notJson(`a second value follows the first at byte ${at}. Send one array of events, [{...}, {...}].`);
+}
+
+const NOT_UTF8: Broken = { code: 'invalid_json', message: 'is not valid UTF-8.' };
+const TOO_DEEP: Broken = {
+  code: 'too_deep',
+  message: `is nested deeper than ${EVENT_DEPTH_LEVELS} levels`,
+};
 
 /** What some libraries write for numbers that JSON cannot express. */
-const INVALID_NUMBERS = ['NaN', 'Infinity', '-Infinity'];
+const INVALID_NUMBERS = ['NaN', 'Infinity'];
 
 function toEvent(sent: WireEvent, eotNs: bigint, payload: string, extra: string | null): CourtEvent {
   return {

@@ -1,79 +1,191 @@
+import { isAscii, isUtf8 } from 'node:buffer';
 import { BODY_VALUES, EVENT_DEPTH_LEVELS } from '../base/limits.ts';
-import { JsonError, JsonLexer } from './jsonLexer.ts';
 
 /**
- * A pull parser for JSON text: a single pass that checks the grammar (RFC 8259), the depth and the number of values, and builds
- * only the values that its caller reads. JSON.parse is not used: it rounds numbers, and can give members the names of others
- * (nodejs/node#63785). The reader is always at the start of a value, or behind one.
+ * A reader of JSON text (RFC 8259): a single pass over the bytes that checks the grammar, the depth and the number of values, and
+ * builds only the values that its caller reads. JSON.parse gets single strings alone: it rounds numbers, and can give members the names of
+ * others (nodejs/node#63785). Offsets are in bytes. The reader is always at the start of a value, or behind one.
  */
 
-const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
+const [QUOTE, BACKSLASH, COMMA, COLON, MINUS, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x3a, 0x2d, 0x30, 0x39];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+const [SPACE, TAB, LINE_FEED, CARRIAGE_RETURN] = [0x20, 0x09, 0x0a, 0x0d];
+const [PLUS, DOT, LOWER_E, LOWER] = [0x2b, 0x2e, 0x65, 0x20];
+const LITERALS = ['true', 'false', 'null'];
+/** A number of this length at most fits into a double, if it has no exponent. */
+const SAFE_NUMBER_BYTES = 300;
 /** Within a string, it shows that the string's first quote is the last one of another string. */
 const NEXT_EVENT = /\}\s*,\s*\{/;
-const VALUES = { true: true, false: false, null: null } as const;
 
-/** How deep a text may be nested, and how many values it may hold. */
-interface JsonLimits {
-  readonly depth: number;
-  readonly values: number;
+/** Why JSON text was rejected, and the byte offset of the error; the length of the text if it ends too early. */
+export class JsonError extends Error {
+  readonly reason: 'syntax' | 'depth' | 'values';
+  readonly at: number;
+
+  constructor(reason: JsonError['reason'], at: number) {
+    super(`${reason} at byte ${at}`);
+    this.reason = reason;
+    this.at = at;
+  }
 }
 
-const REQUEST_LIMITS: JsonLimits = { depth: EVENT_DEPTH_LEVELS, values: BODY_VALUES };
+/** How deep a text may be nested, and how many values it may hold. */
+const REQUEST_LIMITS = { depth: EVENT_DEPTH_LEVELS, values: BODY_VALUES };
 
-export class JsonReader extends JsonLexer {
+export class JsonReader {
   /** The current byte offset. */
   at = 0;
   /** The offset of the current member's name. */
   nameFrom = 0;
   /** Whether `skip` has met a number that overflows a double, since this was last set to false. */
   isTooLarge = false;
+  /** Whether the whole text is UTF-8. */
+  readonly isUtf8: boolean;
   #nameTo = 0;
   #values = 0;
   #depth = 0;
-  readonly #valuesMax: number;
-  #depthMax: number;
+  #hasEscapes = false;
+  #hasSpaces = false;
+  /** Whether the last number has an exponent, or very many digits. */
+  #mayOverflow = false;
+  readonly #bytes: Buffer;
+  readonly #end: number;
+  readonly #isAscii: boolean;
+  /** One character for each byte: cheap to slice, and correct if the slice is ASCII. */
+  readonly #latin1: string;
+  readonly #limits: typeof REQUEST_LIMITS;
+  readonly #skip = () => this.skip();
 
-  /** @param text a string, or valid UTF-8 (not checked). @param limits by default those of a request. */
-  constructor(text: Buffer | string, limits: JsonLimits = REQUEST_LIMITS) {
-    super(text);
-    this.#depthMax = limits.depth;
-    this.#valuesMax = limits.values;
+  /** @param limits by default those of a request. */
+  constructor(text: Buffer | string, limits = REQUEST_LIMITS) {
+    this.#bytes = typeof text === 'string' ? Buffer.from(text) : text;
+    this.#end = this.#bytes.length;
+    this.#isAscii = isAscii(this.#bytes);
+    this.isUtf8 = this.#isAscii || isUtf8(this.#bytes);
+    this.#latin1 = this.#bytes.toString('latin1');
+    this.#limits = limits;
   }
 
   get isAtEnd(): boolean {
-    return this.at >= this.end;
-  }
-
-  /** Whether it is outside of all arrays and objects. */
-  get isAtTop(): boolean {
-    return this.#depth === 0;
+    return this.at >= this.#end;
   }
 
   get isAtObject(): boolean {
-    return this.byteAt(this.at) === OPEN_OBJECT;
+    return this.#byteAt(this.at) === OPEN_OBJECT;
   }
 
   get isAtArray(): boolean {
-    return this.byteAt(this.at) === OPEN_ARRAY;
+    return this.#byteAt(this.at) === OPEN_ARRAY;
+  }
+
+  /** The current member's name, decoded. */
+  get name(): string {
+    return this.#string(this.nameFrom, this.#nameTo);
+  }
+
+  /** Whether the text continues with `word` from an offset on. */
+  isAt(word: string, at: number): boolean {
+    return this.#latin1.startsWith(word, at);
+  }
+
+  /** An array or object around events does not count as a level: an event in it may be as deep as one sent alone. */
+  aroundEvents(): this {
+    this.#depth--;
+    return this;
+  }
+
+  /** Moves to the next byte that is not white space. */
+  skipSpaces(): void {
+    if (!isSpace(this.#byteAt(this.at))) return;
+    this.#hasSpaces = true;
+    do this.at++;
+    while (isSpace(this.#byteAt(this.at)));
+  }
+
+  /** Reads the current array and moves behind it. @param element called at each; it moves behind the element. @throws {JsonError} */
+  array(element: () => void): void {
+    this.#list(CLOSE_ARRAY, element);
+  }
+
+  /** Reads the current object and moves behind it. @param member called at each value; it moves behind the value. @throws {JsonError} */
+  object(member: () => void): void {
+    this.#list(CLOSE_OBJECT, () => {
+      this.nameFrom = this.at;
+      this.#expect(QUOTE);
+      this.#nameTo = this.at = this.#endOfString(this.at);
+      this.skipSpaces();
+      this.#expect(COLON);
+      this.at++;
+      this.skipSpaces();
+      member();
+    });
   }
 
   /** Moves behind the current value without building it. @throws {JsonError} */
   skip(): void {
     const from = this.at;
-    const code = this.byteAt(from);
-    if (code === OPEN_OBJECT) {
-      for (let more = this.enterObject(); more; more = this.nextMember()) this.skip();
-    } else if (code === OPEN_ARRAY) {
-      for (let more = this.enterArray(); more; more = this.nextElement()) this.skip();
-    } else {
-      this.#countValue();
-      if (code === QUOTE) this.at = this.endOfString(from);
-      else if (this.isNumber(from)) {
-        this.at = this.endOfNumber(from);
-        this.isTooLarge ||= this.overflows(from, this.at);
-      } else this.at += this.literalAt(from).length;
+    const code = this.#byteAt(from);
+    if (code === OPEN_OBJECT) this.object(this.#skip);
+    else if (code === OPEN_ARRAY) this.array(this.#skip);
+    else {
+      this.#moveBehindScalar();
+      if (isNumber(code) && this.#mayOverflow)
+        this.isTooLarge ||= !Number.isFinite(Number(this.#latin1.slice(from, this.at)));
     }
+  }
+
+  /** Reads the current value. @returns it; an object or an array as an empty one. @throws {JsonError} */
+  read(): unknown {
+    const from = this.at;
+    const code = this.#byteAt(from);
+    if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+      this.skip();
+      return code === OPEN_OBJECT ? {} : [];
+    }
+    this.#moveBehindScalar();
+    if (code === QUOTE) return this.#string(from, this.at);
+    const text = this.#latin1.slice(from, this.at);
+    if (isNumber(code)) return Number(text);
+    return text === 'null' ? null : text === 'true';
+  }
+
+  /** Reads the current value. @returns what `read` does, but NaN if a number is an integer only because it was rounded. */
+  readInteger(): unknown {
+    const from = this.at;
+    const value = this.read();
+    if (!Number.isInteger(value)) return value;
+    const digits = this.#latin1.slice(from, this.at);
+    const exact = String(value);
+    if (digits === exact) return value;
+    const isExact = digits.length <= SAFE_NUMBER_BYTES && significant(digits) === significant(exact);
+    return isExact ? value : Number.NaN;
+  }
+
+  /** Moves behind the current value. @returns its text, as it was sent. @throws {JsonError} */
+  readText(): string {
+    const from = this.at;
+    this.skip();
+    return this.#slice(from, this.at);
+  }
+
+  /** @param ranges start and end offsets of what was read, alternating. @returns their text without white space, joined with commas. */
+  withoutSpaces(ranges: readonly number[]): string {
+    const [from = 0, to = 0] = [ranges[0], ranges.at(-1)];
+    if (ranges.length === 2 && !this.#hasSpaces) return this.#slice(from, to);
+    // Between two ranges there was a comma.
+    const kept = Buffer.allocUnsafe(to - from);
+    let [length, isInString] = [0, false];
+    for (let i = 0; i < ranges.length; i += 2) {
+      if (i > 0) kept[length++] = COMMA;
+      for (let at = ranges[i]!; at < ranges[i + 1]!; at++) {
+        const code = this.#bytes[at]!;
+        if (code === QUOTE) isInString = !isInString;
+        else if (!isInString && isSpace(code)) continue;
+        kept[length++] = code;
+        if (code === BACKSLASH) kept[length++] = this.#bytes[++at]!;
+      }
+    }
+    return kept.toString(this.#isAscii ? 'latin1' : 'utf8', 0, length);
   }
 
   /**
@@ -82,162 +194,140 @@ export class JsonReader extends JsonLexer {
    * @param from the offset at which the element begins.
    */
   skipBroken(from: number): void {
-    this.#depth = 1;
+    this.#depth = 0;
     let open = 0;
-    for (this.at = from; this.at < this.end; this.at++) {
-      const code = this.byteAt(this.at);
+    for (this.at = from; !this.isAtEnd; this.at++) {
+      const code = this.#byteAt(this.at);
       if (open === 0 && (code === COMMA || code === CLOSE_ARRAY)) return;
       if (code === OPEN_OBJECT || code === OPEN_ARRAY) open++;
       else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) open--;
       else if (code === QUOTE) {
         const quote = this.at++;
-        while (!this.isAtEnd && this.byteAt(this.at) !== QUOTE)
-          this.at += this.byteAt(this.at) === BACKSLASH ? 2 : 1;
-        if (NEXT_EVENT.test(this.slice(quote, this.at))) this.at = this.end;
+        while (!this.isAtEnd && this.#byteAt(this.at) !== QUOTE)
+          this.at += this.#byteAt(this.at) === BACKSLASH ? 2 : 1;
+        if (NEXT_EVENT.test(this.#latin1.slice(quote, this.at))) this.at = this.#end;
       }
     }
-    this.at = this.end;
   }
 
-  /** Reads the current value. @returns it; an object as {}, and an array as one of the same length without elements. @throws {JsonError} */
-  read(): unknown {
-    const from = this.at;
-    const code = this.byteAt(from);
-    if (code === OPEN_OBJECT) {
-      this.skip();
-      return {};
-    }
-    if (code === OPEN_ARRAY) {
-      let length = 0;
-      for (let more = this.enterArray(); more; more = this.nextElement()) {
-        this.skip();
-        length++;
+  #list(close: number, item: () => void): void {
+    this.#countValue();
+    if (++this.#depth > this.#limits.depth) throw new JsonError('depth', this.at);
+    this.at++;
+    this.skipSpaces();
+    for (let more = this.#byteAt(this.at) !== close; more; ) {
+      item();
+      this.skipSpaces();
+      more = this.#byteAt(this.at) === COMMA;
+      if (!more) this.#expect(close);
+      else {
+        this.at++;
+        this.skipSpaces();
       }
-      return new Array(length);
     }
-    this.#countValue();
-    if (code === QUOTE) {
-      this.at = this.endOfString(from);
-      return this.stringValue(from, this.at);
-    }
-    if (this.isNumber(from)) {
-      this.at = this.endOfNumber(from);
-      return Number(this.slice(from, this.at));
-    }
-    const literal = this.literalAt(from);
-    this.at += literal.length;
-    return VALUES[literal];
-  }
-
-  /** Reads the current value. @returns what `read` does, but NaN if a number is an integer only because it was rounded. */
-  readInteger(): unknown {
-    const from = this.at;
-    const value = this.read();
-    if (!Number.isInteger(value)) return value;
-    const digits = this.slice(from, this.at);
-    const exact = String(value);
-    return digits === exact || significant(digits) === significant(exact) ? value : Number.NaN;
-  }
-
-  /** Moves behind the current value. @returns its text, as it was sent. @throws {JsonError} */
-  readText(): string {
-    const from = this.at;
-    this.skip();
-    return this.slice(from, this.at);
-  }
-
-  /** An array or object around events does not count as a level: an event in it may be as deep as one sent alone. */
-  aroundEvents(): this {
-    this.#depthMax++;
-    return this;
-  }
-
-  /** Moves from an array to its first element. @returns whether there is one; if not, the reader is behind the array. */
-  enterArray(): boolean {
-    const at = this.#open();
-    if (this.byteAt(at) === CLOSE_ARRAY) return this.#close(at);
-    this.at = at;
-    return true;
-  }
-
-  /** Moves from behind an element to the next one. @returns whether there is one; if not, the reader is behind the array. */
-  nextElement(): boolean {
-    const at = this.skipSpacesFrom(this.at);
-    const code = this.byteAt(at);
-    if (code === CLOSE_ARRAY) return this.#close(at);
-    if (code !== COMMA) throw new JsonError('syntax', at);
-    this.at = this.skipSpacesFrom(at + 1);
-    return true;
-  }
-
-  /** Moves from an object to the value of its first member. @returns whether there is one; if not, the reader is behind the object. */
-  enterObject(): boolean {
-    const at = this.#open();
-    return this.byteAt(at) === CLOSE_OBJECT ? this.#close(at) : this.#enterMember(at);
-  }
-
-  /** Moves from behind a member to the value of the next one. @returns whether there is one; if not, the reader is behind the object. */
-  nextMember(): boolean {
-    const at = this.skipSpacesFrom(this.at);
-    const code = this.byteAt(at);
-    if (code === CLOSE_OBJECT) return this.#close(at);
-    if (code !== COMMA) throw new JsonError('syntax', at);
-    return this.#enterMember(this.skipSpacesFrom(at + 1));
-  }
-
-  /** Moves to the next byte that is not white space. */
-  skipSpaces(): void {
-    this.at = this.skipSpacesFrom(this.at);
-  }
-
-  /** The current member's name, decoded. */
-  get name(): string {
-    return this.stringValue(this.nameFrom, this.#nameTo);
-  }
-
-  /** @param from the `nameFrom` of a member that was read. @returns its name, decoded. */
-  nameAt(from: number): string {
-    return this.stringValue(from, this.endOfString(from));
-  }
-
-  /** Whether the text continues with `word`. */
-  isAt(word: string): boolean {
-    return this.slice(this.at, this.at + word.length) === word;
-  }
-
-  #enterMember(from: number): true {
-    if (this.byteAt(from) !== QUOTE) throw new JsonError('syntax', from);
-    const to = this.endOfString(from);
-    const colon = this.skipSpacesFrom(to);
-    if (this.byteAt(colon) !== COLON) throw new JsonError('syntax', colon);
-    this.nameFrom = from;
-    this.#nameTo = to;
-    this.at = this.skipSpacesFrom(colon + 1);
-    return true;
-  }
-
-  /** @returns the offset of the first byte that is not white space behind the bracket. @throws {JsonError} depth or values. */
-  #open(): number {
-    this.#countValue();
-    if (++this.#depth > this.#depthMax) throw new JsonError('depth', this.at);
-    return this.skipSpacesFrom(this.at + 1);
-  }
-
-  #close(at: number): false {
+    this.at++;
     this.#depth--;
-    this.at = at + 1;
-    return false;
   }
 
   #countValue(): void {
-    if (++this.#values > this.#valuesMax) throw new JsonError('values', this.at);
+    if (++this.#values > this.#limits.values) throw new JsonError('values', this.at);
   }
+
+  /** Moves behind a value that is no array and no object. */
+  #moveBehindScalar(): void {
+    this.#countValue();
+    const code = this.#byteAt(this.at);
+    if (code === QUOTE) this.at = this.#endOfString(this.at);
+    else if (isNumber(code)) {
+      this.#moveBehindNumber();
+    } else {
+      const literal = LITERALS.find((literal) => this.isAt(literal, this.at));
+      if (literal === undefined) throw new JsonError('syntax', this.at);
+      this.at += literal.length;
+    }
+  }
+
+  #moveBehindNumber(): void {
+    const from = this.at;
+    if (this.#byteAt(this.at) === MINUS) this.at++;
+    if (this.#byteAt(this.at) === ZERO) this.at++;
+    else this.#moveBehindDigits();
+    if (this.#byteAt(this.at) === DOT) {
+      this.at++;
+      this.#moveBehindDigits();
+    }
+    const hasExponent = (this.#byteAt(this.at) | LOWER) === LOWER_E;
+    this.#mayOverflow = hasExponent || this.at - from > SAFE_NUMBER_BYTES;
+    if (!hasExponent) return;
+    this.at++;
+    if (this.#byteAt(this.at) === PLUS || this.#byteAt(this.at) === MINUS) this.at++;
+    this.#moveBehindDigits();
+  }
+
+  #moveBehindDigits(): void {
+    const from = this.at;
+    while (isDigit(this.#byteAt(this.at))) this.at++;
+    if (this.at === from) throw new JsonError('syntax', from);
+  }
+
+  /** @returns the byte at an offset; -1 at the end. */
+  #byteAt(at: number): number {
+    return at < this.#end ? this.#bytes[at]! : -1;
+  }
+
+  #expect(code: number): void {
+    if (this.#byteAt(this.at) !== code) throw new JsonError('syntax', this.at);
+  }
+
+  /** @returns the offset behind the string. @throws {JsonError} syntax. */
+  #endOfString(from: number): number {
+    const bytes = this.#bytes;
+    const end = this.#end;
+    let hasEscapes = false;
+    let at = from + 1;
+    for (; at < end && bytes[at] !== QUOTE; at++) {
+      if (bytes[at]! < SPACE) throw new JsonError('syntax', at);
+      if (bytes[at] !== BACKSLASH) continue;
+      hasEscapes = true;
+      at++;
+    }
+    if (at >= end) throw new JsonError('syntax', end);
+    if (!hasEscapes) return at + 1;
+    this.#hasEscapes = true;
+    try {
+      JSON.parse(this.#latin1.slice(from, at + 1));
+    } catch {
+      throw new JsonError('syntax', from);
+    }
+    return at + 1;
+  }
+
+  #slice(from: number, to: number): string {
+    let at = this.#isAscii ? to : from;
+    while (at < to && this.#bytes[at]! < 0x80) at++;
+    return at === to ? this.#latin1.slice(from, to) : this.#bytes.toString('utf8', from, to);
+  }
+
+  /** @returns the value of a string. @param from its opening quote. @param to behind its closing quote. */
+  #string(from: number, to: number): string {
+    const text = this.#slice(from + 1, to - 1);
+    return this.#hasEscapes && text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
+  }
+}
+
+function isNumber(first: number): boolean {
+  return first === MINUS || isDigit(first);
+}
+
+function isDigit(code: number): boolean {
+  return code >= ZERO && code <= NINE;
+}
+
+function isSpace(code: number): boolean {
+  return code === SPACE || code === LINE_FEED || code === CARRIAGE_RETURN || code === TAB;
 }
 
 /** @returns the digits of a number without its sign, point, exponent and outer zeros: with an equal magnitude they make it exact. */
 function significant(number: string): string {
-  const digits = number.replace(/[eE].*|[-.]/g, '').replace(/^0+/, '');
-  let end = digits.length;
-  while (digits[end - 1] === '0') end--;
-  return digits.slice(0, end);
+  return number.replace(/[eE].*|[-.]/g, '').replace(/^0+|0+$/g, '');
 }

@@ -21,21 +21,18 @@ export const NONE_ODD: OddFields = Object.freeze({});
 /** Reads a payload and moves behind it. @returns NONE_ODD, or the fields that are odd. */
 export function readPayload(json: JsonReader): OddFields {
   let odd: { [name in PayloadField]?: unknown } | undefined;
-  for (let more = json.enterObject(); more; more = json.nextMember()) {
+  json.object(() => {
     const field = NAMES.get(json.name) ?? -1;
-    if (field < 0) {
-      json.skip();
-      continue;
-    }
+    if (field < 0) return json.skip();
     const value = json.read();
     const isOdd = !isPlain(value, KINDS[field]);
     if (isOdd) odd ??= {};
-    if (odd === undefined) continue;
+    if (odd === undefined) return;
     const name = PAYLOAD_FIELDS[field]!;
     // Of duplicate members the last counts.
     if (isOdd) odd[name] = value;
     else delete odd[name];
-  }
+  });
   return odd ?? NONE_ODD;
 }
 
@@ -70,11 +67,11 @@ const HELD: Partial<Record<string, string>> = {
 export function payloadCells(payload: string): (string | undefined)[] {
   const json = new JsonReader(payload);
   const cells = KINDS.map((): string | undefined => undefined);
-  for (let more = json.enterObject(); more; more = json.nextMember()) {
+  json.object(() => {
     const field = NAMES.get(json.name) ?? -1;
     if (field < 0) json.skip();
     else cells[field] = cellOf(json.readText(), KINDS[field]!);
-  }
+  });
   return cells;
 }
 

@@ -1,12 +1,12 @@
 import { ENVELOPE_FIELDS } from './eventTypes.ts';
-import type { JsonReader } from './jsonReader.ts';
+import { JsonError, type JsonReader } from './jsonReader.ts';
 import { readPayload } from './payload.ts';
 
 /** An event as it was sent: parsed, and not validated yet. */
 export interface SentEvent {
   /**
    * The value to validate. An object has only the members that the protocol defines, and the last of duplicate members; the
-   * payload has only its odd fields. Nested values are not built: an object is empty here, and an array only has its length.
+   * payload has only its odd fields. Nested values are not built: an object or an array is empty here.
    */
   readonly sent: unknown;
   /** JSON text of the payload. */
@@ -29,36 +29,33 @@ const EVENT_VALUES = ENVELOPE_FIELDS.map((): unknown => undefined);
  * between tokens, so that every digit and every escape survives.
  * @throws {JsonError}
  */
-export function readEvent(json: JsonReader): SentEvent {
+function readEvent(json: JsonReader): SentEvent {
   const values = EVENT_VALUES.fill(undefined);
   if (!json.isAtObject) return { sent: json.read(), payload: '{}', extra: null, tooLarge: NONE };
   let tooLarge: Set<string> | undefined;
-  let payloadFrom = 0;
-  let payloadTo = 0;
+  let [payloadFrom, payloadTo] = [0, 0];
   const unknownAt: number[] = [];
-  json.resetSpaces();
-  for (let more = json.enterObject(); more; more = json.nextMember()) {
-    const { nameFrom, at } = json;
-    const field = ENVELOPE_NAMES.get(json.name) ?? -1;
+  json.object(() => {
+    const { name, nameFrom, at } = json;
+    const field = ENVELOPE_NAMES.get(name) ?? -1;
     json.isTooLarge = false;
     if (field < 0) {
       json.skip();
       unknownAt.push(nameFrom, json.at);
     } else if (field === PAYLOAD) {
       values[field] = json.isAtObject ? readPayload(json) : json.read();
-      payloadFrom = at;
-      payloadTo = json.at;
+      [payloadFrom, payloadTo] = [at, json.at];
     } else {
       values[field] = field === REVISION ? json.readInteger() : json.read();
     }
     if (json.isTooLarge) {
       tooLarge ??= new Set();
-      tooLarge.add(json.nameAt(nameFrom));
+      tooLarge.add(name);
     } else if (field >= 0) {
       // Of duplicate members the last counts; unknown ones are all kept.
-      tooLarge?.delete(ENVELOPE_FIELDS[field]!);
+      tooLarge?.delete(name);
     }
-  }
+  });
   return {
     // A literal, so that all events have one hidden class: with an object that grows, V8 is three times slower.
     sent: {
@@ -80,8 +77,19 @@ export function readEvent(json: JsonReader): SentEvent {
   };
 }
 
-/** @returns its members as far as they were read before `readEvent` threw: they say which event it is. */
-export function readSoFar(): SentEvent {
-  const sent = Object.fromEntries(ENVELOPE_FIELDS.map((name, i) => [name, EVENT_VALUES[i]]));
-  return { sent, payload: '{}', extra: null, tooLarge: NONE };
+/**
+ * Reads an element of a body's array and moves behind it, whatever is wrong with it.
+ * @returns the event; of one that is not JSON, or nested too deep, the error, and its members as far as they were read.
+ * @throws {JsonError} if the body holds too many values.
+ */
+export function readElement(json: JsonReader): { event: SentEvent; error?: JsonError } {
+  const from = json.at;
+  try {
+    return { event: readEvent(json) };
+  } catch (error) {
+    if (!(error instanceof JsonError) || error.reason === 'values') throw error;
+    json.skipBroken(from);
+    const sent = Object.fromEntries(ENVELOPE_FIELDS.map((name, i) => [name, EVENT_VALUES[i]]));
+    return { event: { sent, payload: '{}', extra: null, tooLarge: NONE }, error };
+  }
 }

@@ -3,7 +3,7 @@ import { LISTED_EVENTS, LISTED_FAULTS, NAME_CODE_POINTS, QUOTED_CHARS } from '..
 import { counted } from '../base/units.ts';
 import { isName, NAME_PATTERN } from './courtEvent.ts';
 import { eotFault, eotToNs } from './eot.ts';
-import { type Fault, type InvalidEvent, type LogFields, Problem, type ProblemCode } from './errors.ts';
+import { type Fault, type InvalidEvent, type LogFields, Problem } from './errors.ts';
 import { EventSchema, type WireEvent } from './eventSchema.ts';
 import { NONE_ODD } from './payload.ts';
 import type { SentEvent } from './sentEvent.ts';
@@ -50,16 +50,23 @@ export function explainEvent(event: SentEvent, rules: EventRules, listedMax = LI
   );
 }
 
+/** Why a body, or an element of its array, could not be read. */
+export interface Broken {
+  readonly code: 'invalid_json' | 'too_deep';
+  /** The end of a sentence that starts with "The body" or "The event". */
+  readonly message: string;
+}
+
 export interface InvalidSent {
   /** Its position in the array, from 0. */
   readonly index: number;
   readonly event: SentEvent;
-  /** Why it could not be read as a whole; its other faults are not known then. */
-  readonly fault?: Fault;
+  /** If it could not be read as a whole; its other faults are not known then. */
+  readonly broken: Broken | undefined;
 }
 
 /**
- * @param count the number of all events; undefined if it is not known. @param brokenSentence for a body that is not JSON.
+ * @param count the number of all events; undefined if it is not known. @param outside what is broken outside of the events.
  * @returns 400 with the faults of each in `invalid`.
  */
 export function explainBatch(
@@ -67,12 +74,13 @@ export function explainBatch(
   count: number | undefined,
   firstSent: unknown,
   rules: EventRules,
-  code: ProblemCode,
-  brokenSentence?: string,
+  outside: Broken | undefined,
 ): Problem {
   const total = all.length;
-  const invalid: InvalidEvent[] = all.slice(0, LISTED_EVENTS).map(({ index, event, fault }) => {
-    const { listed, total } = fault === undefined ? faultsOf(event, rules) : { listed: [fault], total: 1 };
+  const invalid: InvalidEvent[] = all.slice(0, LISTED_EVENTS).map(({ index, event, broken }) => {
+    const { listed, total } = broken
+      ? { listed: [{ path: '', message: broken.message }], total: 1 }
+      : faultsOf(event, rules);
     const issues_total = total > listed.length ? { issues_total: total } : {};
     return { index, event_id: eventIdOf(event.sent), issues: listed, ...issues_total };
   });
@@ -81,13 +89,14 @@ export function explainBatch(
   const sentence =
     `${total} of ${counted(count ?? total, 'event')} ${total === 1 ? 'is' : 'are'} invalid, so nothing of the request was stored. ` +
     `First: event ${named}, ${sentenceOf(first?.issues[0])}.`;
-  const members = { invalid, invalid_total: total };
+  const broken = [...all.map(({ broken }) => broken), outside].filter((one) => one !== undefined);
+  const notJson = broken.find(({ code }) => code === 'invalid_json');
   const cameras = [...all.map(({ event }) => event.sent), firstSent].map(cameraOf);
   const camera = cameras.find(({ source }) => source !== undefined);
   return new Problem(
-    code,
-    brokenSentence ?? sentence,
-    members,
+    notJson?.code ?? broken[0]?.code ?? 'invalid_event',
+    notJson ? `The body ${notJson.message}` : sentence,
+    { invalid, invalid_total: total },
     {},
     { ...camera, ...(count && { events: count }) },
   );
@@ -143,7 +152,7 @@ function messageOf(error: ErrorObject): string {
 /** @returns an invalid value as JSON, cut to QUOTED_CHARS; objects and arrays are only described. */
 function quote(value: unknown): string {
   if (typeof value === 'number' && !Number.isFinite(value)) return 'a number that a double cannot hold';
-  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (Array.isArray(value)) return 'an array';
   if (typeof value === 'object' && value !== null) return 'an object';
   if (typeof value !== 'string' || value.length <= QUOTED_CHARS) return JSON.stringify(value);
   return `${JSON.stringify(value.slice(0, QUOTED_CHARS))}… (${codePoints(value)} characters)`;

@@ -42,7 +42,7 @@ t.test('a bad value is quoted with what must hold', async (t) => {
     [{ event_id: '' }, 'event_id', /^must be a string of 1 to 256 characters/],
     [{ type: 'x'.repeat(60) }, 'type', /, was "x{60}"$/],
     [{ source: BALL.repeat(300) }, 'source', new RegExp(`"(${BALL}){30}"… \\(300 characters\\)$`)],
-    [{ source: [1, { a: 2 }, []] }, 'source', /was an array of 3$/],
+    [{ source: [1, { a: 2 }, []] }, 'source', /was an array$/],
     [{ payload: { x_ft: { a: 1 } } }, 'payload.x_ft', 'must be a number, was an object'],
     ...[1, 2.5, null, '1.', '2.0'].map((schema_version): [Record<string, unknown>, string, string] => [
       { schema_version },
@@ -103,7 +103,7 @@ t.test('a body that is not JSON is rejected with the reason, and is not quoted',
     [/JSON object.* array/, 'null', '1e400', '"{}"'],
     ...['NaN', 'Infinity', '-Infinity'].map((word): [string, string] => {
       const body = one.replace('12.5', word);
-      const place = `${word} at byte ${body.indexOf(word)}`;
+      const place = `${word.replace('-', '')} at byte ${body.indexOf(word) + (word.startsWith('-') ? 1 : 0)}`;
       return [`The body is not JSON: ${place}. JSON has no such number: omit the member.`, body];
     }),
   ];

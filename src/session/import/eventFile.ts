@@ -3,8 +3,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { splitLines } from '../../base/splitLines.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { Problem } from '../../protocol/errors.ts';
-import { JsonError } from '../../protocol/jsonLexer.ts';
-import { JsonReader } from '../../protocol/jsonReader.ts';
+import { JsonError, JsonReader } from '../../protocol/jsonReader.ts';
 import type { EventRules } from '../../protocol/validate.ts';
 import { FileFault, readUnpacked } from './fileBytes.ts';
 
@@ -77,14 +76,15 @@ function innerEvent(text: Buffer): Buffer | 'body' | undefined {
     const json = new JsonReader(text);
     json.skipSpaces();
     if (!json.isAtObject) return undefined;
-    for (let more = json.aroundEvents().enterObject(); more; more = json.nextMember()) {
+    json.aroundEvents().object(() => {
       const { name, at, isAtObject } = json;
-      json.read();
+      json.skip();
       if (name === 'event' && isAtObject) event = text.subarray(at, json.at);
       else if (name === 'body') event ??= 'body';
-      else if (!AROUND.includes(name)) return undefined;
-    }
-    return text.subarray(json.at).every((byte) => SPACES.has(byte)) ? event : undefined;
+      else if (!AROUND.includes(name)) throw new JsonError('syntax', at);
+    });
+    json.skipSpaces();
+    return json.isAtEnd ? event : undefined;
   } catch (error) {
     if (error instanceof JsonError) return undefined;
     throw error;
