@@ -17,7 +17,7 @@ const { O_WRONLY, O_CREAT, O_EXCL } = fs.constants;
 export function fileSink(name: string): Sink {
   const existing = operatorErrors(name, () => fs.statSync(name, { throwIfNoEntry: false }));
   if (existing?.isDirectory() || name.endsWith('/')) {
-    throw new OperatorError(`${name} is the name of a directory: name a file in it.`);
+    throw new OperatorError(`${name} is the name of a directory. Name a file in it.`);
   }
   // A device or a pipe cannot be replaced, only written to.
   const isSpecial = existing !== undefined && !existing.isFile();

@@ -23,7 +23,7 @@ export function takeSocket(env: NodeJS.ProcessEnv = process.env): InheritedSocke
   const count = /^\d{1,9}$/.test(LISTEN_FDS) ? Number(LISTEN_FDS) : 0;
   if (count > 1) {
     throw new OperatorError(
-      `systemd passed ${count} sockets, and courtd takes one: keep a single ListenStream= in courtd.socket.`,
+      `systemd passed ${count} sockets, and courtd uses one. Keep a single ListenStream= in courtd.socket.`,
     );
   }
   return count === 0 ? undefined : { fd: FIRST_FD, name: LISTEN_FDNAMES || 'unknown' };

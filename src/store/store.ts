@@ -163,7 +163,7 @@ export class Store {
         );
       if (failureKind(error) !== 'full') throw explain(error, this.#directory);
       throw new OperatorError(
-        `The disk of ${this.#directory} is full, and "courtd ${command}" needs some free space to start with: free ` +
+        `The disk of ${this.#directory} is full, and "courtd ${command}" needs some space to start with. Free ` +
           `${(2 * RESERVE_BYTES) / 1024 ** 2} MiB or more on it, and try again.`,
       );
     } finally {

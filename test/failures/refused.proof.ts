@@ -75,7 +75,7 @@ t.test('a start does not change a damaged database, not even with its WAL', asyn
     damaged.fill(0xa5, (page - 1) * PAGE_BYTES, page * PAGE_BYTES);
     fs.writeFileSync(file, damaged);
     const sentence =
-      /The database in \S+ is damaged\. Nothing was changed: keep a copy of it, and restore a backup:/;
+      /The database in \S+ is damaged\. Nothing was changed\. Keep a copy of it, and restore a backup:/;
     await checkRefused(t, data, sentence, what);
   }
   fs.writeFileSync(file, sound);

@@ -49,7 +49,7 @@ async function backup(place: string, { data, keep }: BackupOptions): Promise<voi
   say(`Backup written to ${file}: ${bytesFor(bytes)}, ${counted(events, 'event')}, in ${seconds} s.`);
   if (damage === undefined) return;
   throw new OperatorError(
-    `The backup has all that can be read, but the database is damaged: ${damage} No older backup was removed: keep one from before the damage.`,
+    `The backup has all that can be read, but the database is damaged: ${damage} No older backup was removed. Keep one from before the damage.`,
   );
 }
 

@@ -82,7 +82,7 @@ export class Sheet {
   row(values: readonly CellValue[], textStyle: number = STYLES.text): void {
     if (this.#rows >= SHEET_ROWS || this.entry.isFull) {
       throw new OperatorError(
-        `The session has more ${this.title} than a sheet of a workbook takes, which is ${SHEET_ROWS.toLocaleString('en')} rows or 512 MiB: choose a part with --from and --to, or write CSV or Parquet.`,
+        `The session has more ${this.title} than a sheet of a workbook takes, which is ${SHEET_ROWS.toLocaleString('en')} rows or 512 MiB. Choose a part with --from and --to, or write CSV or Parquet.`,
       );
     }
     this.#rows++;

@@ -115,12 +115,12 @@ function prepare(
   refuseNewer(version, file);
   if (version < SCHEMA_VERSION && !acceptOlder)
     throw new OperatorError(
-      `${file} was written by an older courtd (layout ${version}, this version has ${SCHEMA_VERSION}): start "courtd serve" once, which upgrades it.`,
+      `${file} was written by an older courtd (layout ${version}, this version has ${SCHEMA_VERSION}). Start "courtd serve" once, which upgrades it.`,
     );
   // A copy or a backup that is only read keeps its rollback journal: it may be on any file system.
   if ((create || acceptOlder) && db.pragma('journal_mode = WAL', { simple: true }) !== 'wal')
     throw new OperatorError(
-      `${file} is on a file system that does not support a write-ahead log: use a local disk.`,
+      `${file} is on a file system that does not support a write-ahead log. Use a local disk.`,
     );
   db.pragma(`cache_size = -${PAGE_CACHE_KIB}`);
   db.pragma('mmap_size = 0');

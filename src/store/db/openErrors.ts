@@ -26,7 +26,7 @@ function isSchemaDamaged(error: unknown): boolean {
 /** @param fault the end of a sentence about the database (startFault.ts). */
 export function unsound(directory: DataDirectory, fault: string): OperatorError {
   return new OperatorError(
-    `The database in ${directory} ${fault}. Nothing was changed: keep a copy of it, and restore a backup: "sudo courtd restore FILE --salvage".`,
+    `The database in ${directory} ${fault}. Nothing was changed. Keep a copy of it, and restore a backup: "sudo courtd restore FILE --salvage".`,
   );
 }
 
@@ -46,7 +46,7 @@ const SENTENCES: ReadonlyArray<readonly [RegExp, Sentence]> = [
   [
     /^(EACCES|EPERM|SQLITE_CANTOPEN|SQLITE_READONLY(?!_DBMOVED))/,
     (directory, _code, file) =>
-      `${file} is not accessible to this user: use sudo, join the group that owns ${directory}, or give it the owner of that ` +
+      `${file} is not accessible to this user. Use sudo, join the group that owns ${directory}, or give it the owner of that ` +
       `("sudo chown --reference=${directory} ${file} && sudo chmod ug+rw ${file}").`,
   ],
   [
@@ -56,21 +56,21 @@ const SENTENCES: ReadonlyArray<readonly [RegExp, Sentence]> = [
   [
     /^EROFS/,
     (directory) =>
-      `${directory} is on a read-only file system, which is how Linux leaves a disk after an error ("sudo dmesg" shows it): ` +
-      'make it writable, or copy the directory to another disk and name the copy with --data.',
+      `${directory} is on a read-only file system, which is how Linux leaves a disk after an error ("sudo dmesg" shows it). ` +
+      'Make it writable, or copy the directory to another disk and name the copy with --data.',
   ],
-  // IOERR_SHMSIZE: the -shm file, which SQLite creates beside the database at every start.
+  // IOERR_SHMSIZE: the -shm file, which SQLite creates next to the database at every start.
   [
     /^(ENOSPC|SQLITE_FULL|SQLITE_IOERR_SHMSIZE)/,
-    (directory) => `The disk of ${directory} is full: free some space and try again.`,
+    (directory) => `The disk of ${directory} is full. Free some space and try again.`,
   ],
   [/^SQLITE_(CORRUPT|NOTADB)/, (directory) => unsound(directory, 'is damaged').message],
   [
     /^SQLITE_(BUSY|LOCKED|READONLY_DBMOVED)/,
-    (directory) => `The database in ${directory} is locked by another program: try again when it is done.`,
+    (directory) => `The database in ${directory} is locked by another program. Try again when it is done.`,
   ],
   [
     /^(EIO|SQLITE_IOERR)/,
-    (directory, code) => `The disk of ${directory} failed a read or a write (${code}): check the disk.`,
+    (directory, code) => `The disk of ${directory} failed a read or a write (${code}). Check the disk.`,
   ],
 ];

@@ -43,6 +43,6 @@ function refuseWithoutSpace(file: string): void {
   if (freeMib! >= neededMib!) return;
   throw new OperatorError(
     `${file} is upgraded only after it has been copied, which needs ${Math.ceil(neededMib!)} MiB, and ` +
-      `${Math.floor(freeMib!)} MiB are free: free some space. Nothing was changed.`,
+      `${Math.floor(freeMib!)} MiB are free. Nothing was changed. Free some space.`,
   );
 }

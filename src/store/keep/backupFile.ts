@@ -24,7 +24,7 @@ export interface RestoreSource {
 export function backupFile(file: string): RestoreSource {
   try {
     if (fs.statSync(file).isDirectory())
-      throw new OperatorError(`${file} is a directory: name a backup in it.`);
+      throw new OperatorError(`${file} is a directory. Name a backup in it.`);
     // A pipe cannot be read twice.
     if (!fs.statSync(file).isFile() || !isDatabase(file))
       throw new OperatorError(`${file} is not a courtd database: nothing was changed. Name a backup.`);

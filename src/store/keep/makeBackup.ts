@@ -163,9 +163,9 @@ function explained(error: unknown, target: string): unknown {
     return new OperatorError(cannotWrite(target, error as NodeJS.ErrnoException));
   const place = path.dirname(target);
   if (failureKind(error) === 'full')
-    return new OperatorError(`The disk of ${place} is full: free some space there, or choose another place.`);
+    return new OperatorError(`The disk of ${place} is full. Free some space there, or choose another place.`);
   if (!/^SQLITE_IOERR_(WRITE|FSYNC|DIR_FSYNC|TRUNCATE)$/.test(error.code)) return error;
   return new OperatorError(
-    `The disk of ${place} failed a write, or does not support files this large (FAT: 4 GiB) (${error.code}): check it, or choose another place.`,
+    `The disk of ${place} failed a write, or does not support files this large (FAT: 4 GiB) (${error.code}). Check it, or choose another place.`,
   );
 }

@@ -43,7 +43,7 @@ t.test('a file that is no database of courtd, or is empty, is not touched', asyn
 
 t.test('a command that has waited for a restore asks to try again', (t) => {
   const error = new Database.SqliteError('attempt to write a readonly database', 'SQLITE_READONLY_DBMOVED');
-  const sentence = /is locked by another program: try again when it is done/;
+  const sentence = /is locked by another program\. Try again when it is done/;
   t.match(explain(error, new DataDirectory(temporaryFolder(t))), { message: sentence });
   t.end();
 });

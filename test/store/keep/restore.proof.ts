@@ -23,7 +23,7 @@ t.test(
       renameSync(from, to);
     };
     const { previousDatabase } = await restoreDatabase(new DataDirectory(data), file);
-    t.match(other, { status: 1, stdout: '', stderr: /is locked by another program: try again when/ });
+    t.match(other, { status: 1, stdout: '', stderr: /is locked by another program\. Try again when/ });
     t.strictSame(
       fs.readdirSync(data).filter((name) => /^courtd\.db(-.*)?$/.test(name)),
       ['courtd.db'],

@@ -161,5 +161,5 @@ t.test('a disk that fills up while a backup is checked does not make it a damage
     if (source === 'journal_mode = DELETE' && db.name.endsWith('.partial'))
       throw new Database.SqliteError('database or disk is full', 'SQLITE_FULL');
   });
-  await t.rejects(restoring, { message: /^The disk of \S+ is full: / });
+  await t.rejects(restoring, { message: /^The disk of \S+ is full\. / });
 });
