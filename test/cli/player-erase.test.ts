@@ -100,9 +100,9 @@ t.test(
     const daemon = await Daemon.start(t);
     const ids = { session_id: `1-${ANNA}`, event_id: `hit-${ANNA}`, source: `cam-${ANNA}` };
     await daemon.post([...rally('match-1'), event({ ...ids, payload: { note: `${ANNA} hits` } })]);
-    t.match(await eraseAnna(daemon), { mentioned_events: 1 });
+    await eraseAnna(daemon);
     const { stdout } = await daemon.command('player', 'erase', ANNA, '--yes');
-    t.match(stdout, /1 event with the id inside a longer text/);
+    t.match(stdout, /the id inside a longer text stays/i);
     t.match(stdout, 'was erased before');
   },
 );

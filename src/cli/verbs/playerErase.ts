@@ -13,8 +13,7 @@ import { serviceOf } from '../../host/serviceSettings.ts';
 import { mayName, type Naming, naming } from '../../protocol/playerRedaction.ts';
 import { previousFiles } from '../../store/db/previousDatabases.ts';
 import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
-import type { Erased } from '../../store/keep/erase.ts';
-import { type FoundPlayer, findPlayer } from '../../store/keep/foundPlayer.ts';
+import { type Erased, findPlayer } from '../../store/keep/erase.ts';
 import { BACKUP_NAME, backupPlaces, lastBackupMs } from '../../store/keep/lastBackup.ts';
 import { withRefused } from '../../store/refused/refusedFile.ts';
 import { namedIn } from '../../store/refused/refusedRequests.ts';
@@ -109,7 +108,7 @@ function printReceipt(
   player: string,
   { before, dryRun = false, json }: EraseOptions,
   { emptied, renamed, sessions, conflictCopies, rejections }: Erasure,
-  { wasErased, mentioned }: FoundPlayer,
+  { wasErased }: { readonly wasErased: boolean },
   places: readonly Place[],
 ): void {
   const at = new Date().toISOString();
@@ -123,7 +122,6 @@ function printReceipt(
       ...{ emptied, renamed, sessions, rejections, places },
       conflict_copies: conflictCopies,
       was_erased: wasErased,
-      mentioned_events: mentioned,
     });
   const when = before === undefined ? '' : `, as far as they happened before ${isoOf(before)}`;
   const [is, are] = dryRun ? ['would be', 'would be'] : ['was', 'were'];
@@ -134,7 +132,7 @@ function printReceipt(
     `In ${counted(renamed, 'event')} the id ${is} replaced by another name, a different one in each session.`,
     `${counted(conflictCopies, 'conflict copy', 'conflict copies')} and ${counted(rejections, 'rejection')} that name this player or cannot be read ${are} deleted.`,
     wasErased && 'This player was erased before. The numbers do not include that erasure.',
-    mentioned > 0 && `${counted(mentioned, 'event')} with the id inside a longer text stay as they are.`,
+    'The id inside a longer text stays as it is.',
     'Unused space of the database may hold old bytes until it is used again; a backup made from now on has none of them.',
     'Events of this player that are restored, imported or sent late are erased on arrival.',
     places.length === 0

@@ -3,7 +3,7 @@ import type { Database } from 'better-sqlite3';
 import { NS_PER_MS } from '../../base/units.ts';
 import { type Naming, naming } from '../../protocol/playerRedaction.ts';
 import { overwriteDeleted } from '../db/schema.ts';
-import { addErasures, erasureOf, FOREVER_NS, readErasures } from '../write/ledger.ts';
+import { addErasures, ErasedPlayers, erasureOf, FOREVER_NS, readErasures } from '../write/ledger.ts';
 import { Redactor } from '../write/redactor.ts';
 import { ErasedTally, erasedEvents } from './eraseEvents.ts';
 import { type Step, type StepContext, Steps } from './steps.ts';
@@ -12,8 +12,8 @@ import { type Step, type StepContext, Steps } from './steps.ts';
 const COPIES_PER_STEP = 10;
 /** A power failure must undo neither the row of the ledger nor, once it is reported, the erasure. */
 const SYNCED = true;
-/** For a database that nobody else has open. */
-const ROWS_ALONE = () => 1_000;
+/** For a database that nobody else has open, and beside the daemon. */
+const [ROWS_ALONE, ROWS_READING] = [() => 1_000, () => 50];
 
 /** Whom to erase. */
 export interface ErasureRequest {
@@ -24,7 +24,7 @@ export interface ErasureRequest {
 }
 
 /** What an erasure has done. */
-export type Erased = Omit<ErasedTally, 'sessions' | 'add'> & { readonly sessions: number };
+export type Erased = Omit<ErasedTally, 'sessions'> & { readonly sessions: number };
 
 /**
  * Erases a player (../../ARCHITECTURE.md#erasure), in short steps of the writer. It may be interrupted anywhere: the next one
@@ -58,6 +58,24 @@ export async function erasePlayer(
   }
 }
 
+/**
+ * Counts what an erasure would change, for a command that only reads.
+ * @param beforeNs as in ErasureRequest. @param on is called with how many events were read.
+ */
+export async function findPlayer(
+  db: Database,
+  player: string,
+  beforeNs: bigint | undefined,
+  on: (read: number) => void,
+): Promise<Erased & { readonly wasErased: boolean }> {
+  const tally = new ErasedTally();
+  const redactor = new Redactor([erasureOf(db, player, beforeNs ?? FOREVER_NS, 0)]);
+  for (const _step of erasedEvents(db, redactor, ROWS_READING, tally, on)) await setImmediate();
+  for (const _step of erasedCopies(db, naming(player), tally));
+  const wasErased = new ErasedPlayers(readErasures(db)).find(player) !== undefined;
+  return { ...tally, sessions: tally.sessions.size, wasErased };
+}
+
 /** Applies the unfinished erasures of a database that no other process has open, such as a restored one before it gets its name. */
 export async function applyLedger(db: Database): Promise<void> {
   const ledger = readErasures(db).filter(({ finishedMs }) => finishedMs === null);
@@ -80,22 +98,17 @@ export async function applyLedger(db: Database): Promise<void> {
   db.exec('VACUUM');
 }
 
-/** Conflict copies that name somebody go, whenever that was. */
+/** Conflict copies that name somebody go, whenever that was. @yields steps, some copies at a time. */
 function* erasedCopies(db: Database, names: Naming, tally: ErasedTally): Generator<Step> {
-  const remove = db.prepare<[number]>('DELETE FROM conflict_copy WHERE turn = ?');
-  for (const turns of copiesNaming(db, names)) {
-    yield () => {
-      for (const turn of turns) remove.run(turn);
-    };
-    tally.conflictCopies += turns.length;
-  }
-}
-
-/** @yields the turns of the conflict copies that name somebody, some at a time. */
-export function* copiesNaming(db: Database, names: Naming): Generator<readonly number[]> {
   const read = db.prepare<[number], { readonly turn: number; readonly event: string | null }>(
     `SELECT turn, event FROM conflict_copy WHERE turn > ? ORDER BY turn LIMIT ${COPIES_PER_STEP}`,
   );
-  for (let copies = read.all(-1); copies.length > 0; copies = read.all(copies.at(-1)!.turn))
-    yield copies.filter(({ event }) => names(event ?? '')).map(({ turn }) => turn);
+  const remove = db.prepare<[number]>('DELETE FROM conflict_copy WHERE turn = ?');
+  for (let copies = read.all(-1); copies.length > 0; copies = read.all(copies.at(-1)!.turn)) {
+    const named = copies.filter(({ event }) => names(event ?? ''));
+    tally.conflictCopies += named.length;
+    yield () => {
+      for (const { turn } of named) remove.run(turn);
+    };
+  }
 }

@@ -17,23 +17,13 @@ export class ErasedTally {
   renamed = 0;
   readonly sessions = new Set<string | null>();
   conflictCopies = 0;
-
-  add({ session, payload }: Left): void {
-    this.sessions.add(session);
-    this[payload === NOTHING.payload ? 'emptied' : 'renamed']++;
-  }
 }
 
-/** What is left of an event without the players of a redactor. */
-interface Left {
-  readonly seq: number;
-  readonly session: string | null;
-  readonly payload: string;
-  readonly extra: string | null;
-  readonly checksum: number;
-}
-
-/** Takes the players of a redactor out of all events that are stored now. @param on is called with how many were read. */
+/**
+ * Takes the players of a redactor out of all events that are stored now. Events that arrive meanwhile are redacted on arrival.
+ * @param rows a fifth of the events that one step reads. @param on is called with how many were read.
+ * @yields steps that change events: without them, `tally` has what they would change.
+ */
 export function* erasedEvents(
   db: Database,
   redactor: Redactor,
@@ -41,65 +31,48 @@ export function* erasedEvents(
   tally: ErasedTally,
   on: (read: number) => void,
 ): Generator<Step> {
-  const update = db.prepare(
-    'UPDATE event SET payload = @payload, extra = @extra, checksum = @checksum, erased = 1 WHERE seq = @seq',
-  );
-  for (const { lefts, read } of withoutPlayers(db, redactor, rows)) {
-    const step = () => {
-      for (const left of lefts) update.run(left);
-    };
-    yield lefts.length === 0 ? undefined : step;
-    for (const left of lefts) tally.add(left);
-    on(read);
-  }
-}
-
-/**
- * Reads all events that are stored now, some at a time. Events that arrive meanwhile are redacted on arrival.
- * @param also called with each event, and with what is left of one that names a player.
- * @yields what is left of those that do, and how many were read so far.
- */
-export function* withoutPlayers(
-  db: Database,
-  redactor: Redactor,
-  rows: () => number,
-  also: (row: ArrivalRow, left: Left | undefined) => void = () => {},
-): Generator<{ readonly lefts: readonly Left[]; readonly read: number }> {
   const decoder = new ArrivalDecoder(db);
   const events = db
     .prepare<[number, number], ArrivalRow>(
       `SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE seq > ? AND seq <= ? ORDER BY seq`,
     )
     .raw();
-  const bounds = db.prepare<[], [first: number | null, last: number | null]>(
-    'SELECT (SELECT min(seq) FROM event), (SELECT max(seq) FROM event)',
+  const update = db.prepare(
+    'UPDATE event SET payload = @payload, extra = @extra, checksum = @checksum, erased = 1 WHERE seq = @seq',
   );
-  const [first, last] = bounds.raw().get()!;
-  const before = (first ?? 1) - 1;
-  for (let after = before; after < (last ?? 0); ) {
-    const upTo = Math.min(last!, after + READS_PER_ROW * rows());
-    const lefts: Left[] = [];
+  const [first, last] = db
+    .prepare<[], [number, number]>('SELECT ifnull(min(seq), 1), ifnull(max(seq), 0) FROM event')
+    .raw()
+    .get()!;
+  for (let after = first - 1; after < last; ) {
+    const upTo = Math.min(last, after + READS_PER_ROW * rows());
+    const lefts: object[] = [];
     for (const row of events.iterate(after, upTo)) {
       const left = leftOf(row, decoder, redactor);
-      if (left !== undefined) lefts.push(left);
-      also(row, left);
+      if (left === undefined) continue;
+      lefts.push({ ...left, seq: row[0] });
+      tally.sessions.add(row[1]);
+      tally[left.payload === NOTHING.payload ? 'emptied' : 'renamed']++;
     }
-    yield { lefts, read: upTo - before };
+    const step = () => {
+      for (const left of lefts) update.run(left);
+    };
+    yield lefts.length === 0 ? undefined : step;
+    on(upTo - first + 1);
     after = upTo;
   }
 }
 
-/** A damaged event loses all if it may name a player, and stays damaged. @returns undefined if it names none. */
-function leftOf(row: ArrivalRow, decoder: ArrivalDecoder, redactor: Redactor): Left | undefined {
-  const [seq, session] = row;
+/**
+ * A damaged event loses all if it may name a player, and stays damaged.
+ * @returns what is left of an event without the players of a redactor; undefined if it names none.
+ */
+function leftOf(row: ArrivalRow, decoder: ArrivalDecoder, redactor: Redactor) {
   const found = decoder.event(row, new Damage());
   if (found === undefined)
-    return redactor.names(`${row[11]} ${row[12]}`)
-      ? { seq, session, ...NOTHING, checksum: row[10] }
-      : undefined;
+    return redactor.names(`${row[11]} ${row[12]}`) ? { ...NOTHING, checksum: row[10] } : undefined;
   const event = { ...found, eotNs: nsOf(found.eotHigh, found.eotLow) };
   const left = redactor.redact(event);
   if (left === event) return undefined;
-  const { payload, extra } = left;
-  return { seq, session, payload, extra, checksum: checksumOf(left, left, originChecksum(left)) };
+  return { payload: left.payload, extra: left.extra, checksum: checksumOf(left, left, originChecksum(left)) };
 }

@@ -79,18 +79,17 @@ function* lastBefore(
   beforeMs: number,
   nowMs: number,
 ): Generator<readonly ExpiredEvent[], number> {
-  type Look = { readonly lastSeq: number | null; readonly lastOld: number | null; readonly young: number };
-  // Before courtd existed the clock of the box cannot have been right.
-  const look = db.prepare<[object], Look>(`
-    SELECT max(seq) AS lastSeq, max(young) AS young,
-           max(iif(young = 0 AND ms >= ${EARLIEST_RECEIVED_MS} AND ms < @beforeMs, seq, NULL)) AS lastOld
-      FROM (SELECT seq, received_ms AS ms, total(received_ms BETWEEN @beforeMs AND @nowMs) OVER (ORDER BY seq) AS young
-              FROM (SELECT seq, received_ms FROM event WHERE seq > @after ORDER BY seq LIMIT ${LOOK_ROWS}))`);
-  for (let [after, last] = [0, 0]; ; yield []) {
-    const { lastSeq, lastOld, young } = look.get({ after, beforeMs, nowMs })!;
-    if (lastSeq === null) return last;
-    last = lastOld ?? last;
-    if (young > 0) return last;
-    after = lastSeq;
+  const read = db.prepare<[number], { readonly seq: number; readonly ms: number }>(
+    `SELECT seq, received_ms AS ms FROM event WHERE seq > ? ORDER BY seq LIMIT ${LOOK_ROWS}`,
+  );
+  let last = 0;
+  for (let rows = read.all(0); rows.length > 0; rows = read.all(rows.at(-1)!.seq)) {
+    for (const { seq, ms } of rows) {
+      if (ms >= beforeMs && ms <= nowMs) return last;
+      // Before courtd existed the clock of the box cannot have been right.
+      if (ms >= EARLIEST_RECEIVED_MS && ms < beforeMs) last = seq;
+    }
+    yield [];
   }
+  return last;
 }
