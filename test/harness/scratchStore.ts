@@ -107,7 +107,6 @@ export class Committer {
   get steps(): StepWriter {
     return {
       appender: this.appender,
-      checkpoints: { copied: async () => {} },
       step: (work) => this.#db.transaction(work).immediate(),
       isServing: false,
       maintain: () => void this.#db.pragma('wal_checkpoint(PASSIVE)'),

@@ -21,7 +21,7 @@ import { METRICS_PATH } from '../../metrics/prometheusText.ts';
 import { mayName, naming } from '../../protocol/playerRedaction.ts';
 import type { DataOption } from '../../store/db/withDatabase.ts';
 import { isOfAll, type PruneSelection } from '../../store/keep/expiredEvents.ts';
-import { type Keep, NightlyRetention } from '../../store/keep/nightlyRetention.ts';
+import { type Keep, retainNightly } from '../../store/keep/nightlyRetention.ts';
 import type { Pruned } from '../../store/keep/pruneEvents.ts';
 import type { StepProgress } from '../../store/keep/steps.ts';
 import { readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
@@ -132,13 +132,13 @@ function heldBack({ store, options }: Daemon): Pick<PruneSelection, 'hold'> {
 }
 
 /** Deletes by itself, as `prune` does. */
-export function nightlyRetention(daemon: Daemon): NightlyRetention {
+export function nightlyRetention(daemon: Daemon): { readonly stop: () => void } {
   const { options, log } = daemon;
   const run = async (selection: PruneSelection, signal: AbortSignal) => {
     const { events, rejections, held } = await prune(daemon, selection, () => {}, signal);
     log.logger.info({ type: selection.type, events, rejections, held }, 'deleted old events');
   };
-  return new NightlyRetention(options, run, (reason) => log.logger.warn({ reason }, 'retention waits'));
+  return retainNightly(options, run, (reason) => log.logger.warn({ reason }, 'retention waits'));
 }
 
 /** @returns how the box is, as `status --json` prints it and `status.json` has it. */

@@ -71,14 +71,6 @@ export class Checkpointer {
     else if (!this.#run(this.#passive)) this.#pause(CHECKPOINT_RETRY_MS);
   }
 
-  /** @returns once few frames are left to copy, so that truncating the WAL is short; also if a reader keeps them, or it fails. */
-  async copied(): Promise<void> {
-    await this.#worker;
-    if (this.#hasStopped || this.#isShort()) return;
-    this.step();
-    await this.#worker;
-  }
-
   /** Truncates the WAL, if no reader needs it and few frames are left to copy. */
   truncate(): void {
     if (!this.#hasStopped && this.#isShort()) this.#run(this.#truncate);

@@ -17,8 +17,6 @@ import { failureKind } from './sqliteErrors.ts';
 /** What `withReserve` releases at a time: the shared memory file (32 KiB) and a few pages. */
 const SLICE_BYTES = 128 * 1024;
 
-const { O_WRONLY, O_APPEND } = fs.constants;
-
 /** @returns the size of the reserve; 0 if there is none. A symbolic link does not count. */
 export function reservedBytes(directory: DataDirectory): number {
   const stat = fs.lstatSync(directory.file('reserve'), { throwIfNoEntry: false });
@@ -31,43 +29,37 @@ export function freeBytes(directory: DataDirectory): number {
   return bavail * bsize;
 }
 
-/** Whether there was one: a disk too small for it has none, and one that was released is short or empty. */
-function wasReserved(directory: DataDirectory): boolean {
-  return fs.existsSync(directory.file('reserve'));
-}
-
 /**
  * Allocates the reserve, if as much again is free; one that was released grows as far as there is space, because a prune that was
  * interrupted leaves a disk that is still full.
  * @returns whether it is complete.
  */
 export function fillReserve(directory: DataDirectory): boolean {
+  const file = directory.file('reserve');
   const missing = RESERVE_BYTES - reservedBytes(directory);
-  if (missing <= 0) return true;
   const free = freeBytes(directory);
-  if (!wasReserved(directory) && free < 2 * RESERVE_BYTES) return false;
+  if (missing <= 0) return true;
+  if (!fs.existsSync(file) && free < 2 * RESERVE_BYTES) return false;
   try {
-    createPrivateIfMissing(directory.file('reserve'));
-    const fd = directory.open('reserve', O_WRONLY | O_APPEND);
+    createPrivateIfMissing(file);
+    const fd = directory.open('reserve', fs.constants.O_WRONLY | fs.constants.O_APPEND);
     try {
       // Random bytes: zeros take no space if the file system compresses.
-      return fs.writeSync(fd, randomBytes(Math.min(missing, free))) >= missing;
+      fs.writeSync(fd, randomBytes(Math.min(missing, free)));
     } finally {
       fs.closeSync(fd);
     }
   } catch {
-    return false;
+    // It has grown as far as there is space.
   }
+  return reservedBytes(directory) >= RESERVE_BYTES;
 }
 
 /** Releases the reserve. @param bytes how much of it. @returns whether there was any. */
 export function releaseReserve(directory: DataDirectory, bytes = RESERVE_BYTES): boolean {
   const size = reservedBytes(directory);
-  if (size === 0) return false;
-  const fd = directory.open('reserve', O_WRONLY);
-  fs.ftruncateSync(fd, Math.max(0, size - bytes));
-  fs.closeSync(fd);
-  return true;
+  if (size > 0) fs.truncateSync(directory.file('reserve'), Math.max(0, size - bytes));
+  return size > 0;
 }
 
 /**
@@ -83,7 +75,7 @@ export function keepReserve(
 ): () => void {
   const check = () => {
     try {
-      if (isNeeded() || fillReserve(directory) || !wasReserved(directory)) return;
+      if (isNeeded() || fillReserve(directory)) return;
       truncateWal();
       fillReserve(directory);
     } catch {

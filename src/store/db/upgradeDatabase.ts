@@ -2,7 +2,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { createPartial, publish, removeLeftovers, removePartial } from '../../base/atomicFile.ts';
+import { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import { bytesFor } from '../../base/units.ts';
+import { freeBytes } from './diskReserve.ts';
 import { preMigrationCopyOf } from './previousDatabases.ts';
 import { migrate } from './schema.ts';
 
@@ -37,12 +40,10 @@ export function upgradeDatabase(db: Database, from: number): string {
 
 /** Checked beforehand: systemd restarts the daemon every second, and each attempt would fill the disk and wear it. */
 function refuseWithoutSpace(file: string): void {
-  const { bavail, bsize } = fs.statfsSync(path.dirname(file));
   const needed = (fs.statSync(file).size * UPGRADE_ROOM_PERCENT) / 100;
-  const [neededMib, freeMib] = [needed, bavail * bsize].map((bytes) => bytes / 1024 ** 2);
-  if (freeMib! >= neededMib!) return;
+  const free = freeBytes(DataDirectory.of(file));
+  if (free >= needed) return;
   throw new OperatorError(
-    `${file} is upgraded only after it has been copied, which needs ${Math.ceil(neededMib!)} MiB, and ` +
-      `${Math.floor(freeMib!)} MiB are free. Nothing was changed. Free some space.`,
+    `${file} is upgraded only after it has been copied, which needs ${bytesFor(needed)}, and ${bytesFor(free)} are free. Nothing was changed. Free some space.`,
   );
 }

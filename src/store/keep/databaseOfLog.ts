@@ -62,14 +62,10 @@ class LogWriter {
   add(events: readonly LoggedEvent[]): void {
     for (const { seq, receivedMs, event, box, epoch } of events) {
       this.#box ??= box;
-      if (box !== this.#box)
-        throw new OperatorError(
-          `Seq ${seq} is of box ${box}, and the lines before are of ${this.#box}. Name one with "fleet tail --box".`,
-        );
       if (epoch !== undefined && epoch !== this.#epoch) this.#enter(epoch, seq - 1);
-      if (seq <= this.#last)
+      if (box !== this.#box || seq <= this.#last)
         throw new OperatorError(
-          `Seq ${seq} follows seq ${this.#last}: the lines are not one log. Give the output of one "courtd fleet tail --box BOX".`,
+          `Seq ${seq} follows seq ${this.#last}: the lines are not the log of one box, in order. Give the output of one "courtd fleet tail --box BOX".`,
         );
       this.#first ??= seq;
       this.#last = seq;

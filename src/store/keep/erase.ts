@@ -49,7 +49,6 @@ export async function erasePlayer(
     await steps.run(erasedCopies(db, naming(player), tally));
     await steps.run([() => addErasures(db, [{ ...entry, finishedMs: Date.now() }])], SYNCED);
     writer.appender.readErasures();
-    await writer.checkpoints.copied();
     writer.truncateWal();
     return { ...tally, sessions: tally.sessions.size };
   } finally {

@@ -16,56 +16,45 @@ export interface Keep {
   readonly keepPositions: number;
 }
 
-/** Deletes events that are older than `--keep` and `--keep-positions`, after a start and once a night. */
-export class NightlyRetention {
-  readonly #options: Keep;
-  readonly #prune: (selection: PruneSelection, signal: AbortSignal) => Promise<void>;
-  readonly #warn: (reason: string) => void;
-  readonly #stop: () => void;
-  readonly #closing = new AbortController();
+/**
+ * Deletes events that are older than `--keep` and `--keep-positions`, after a start and once a night.
+ * @param warn is called with why nothing more is deleted for now.
+ * @returns `look`, which runs the prunes that are due by a local time, and what stops it.
+ */
+export function retainNightly(
+  { data, keep, keepPositions }: Keep,
+  prune: (selection: PruneSelection, signal: AbortSignal) => Promise<void>,
+  warn: (reason: string) => void,
+): { readonly look: (now: Date) => Promise<void>; readonly stop: () => void } {
+  const closing = new AbortController();
+  const ages = [{ seconds: keepPositions, type: 'PLAYER_POSITION' }, { seconds: keep }];
+  const due = ages.filter(({ seconds }) => seconds > 0);
+  const run = async (nowMs: number) => {
+    if (Math.abs(nowMs - lastJumpMs(data, nowMs)) < JUMP_MS)
+      throw new Error('The clock has jumped by more than a day: nothing is deleted for a day.');
+    for (const { seconds, ...type } of due)
+      await prune({ beforeMs: nowMs - 1_000 * seconds, nowMs, ...type }, closing.signal);
+  };
   /** Milliseconds of the monotonic clock. */
-  #dueAt = 0;
-
-  /** @param warn is called with why nothing more is deleted for now. */
-  constructor(
-    options: Keep,
-    prune: (selection: PruneSelection, signal: AbortSignal) => Promise<void>,
-    warn: (reason: string) => void,
-  ) {
-    this.#options = options;
-    this.#prune = prune;
-    this.#warn = warn;
-    const isOff = options.keep + options.keepPositions === 0;
-    this.#stop = isOff ? () => {} : every(LOOK_MS, () => void this.look(new Date()));
-  }
-
-  stop(): void {
-    this.#stop();
-    this.#closing.abort();
-  }
-
-  /** Runs the prunes that are due. @param now in local time. */
-  async look(now: Date): Promise<void> {
-    if (performance.now() < this.#dueAt) return;
-    this.#dueAt = Number.POSITIVE_INFINITY;
+  let dueAt = due.length === 0 ? Number.POSITIVE_INFINITY : 0;
+  const look = async (now: Date) => {
+    if (performance.now() < dueAt) return;
+    dueAt = Number.POSITIVE_INFINITY;
     const night = new Date(now);
     night.setHours(now.getHours() < NIGHT_HOUR ? NIGHT_HOUR : 24 + NIGHT_HOUR, 0, 0, 0);
     let pauseMs = night.getTime() - now.getTime();
     try {
-      await this.#run(now.getTime());
+      await run(now.getTime());
     } catch (error) {
       pauseMs = RETRY_MS;
-      if (!this.#closing.signal.aborted) this.#warn((error as Error).message);
+      if (!closing.signal.aborted) warn((error as Error).message);
     }
-    this.#dueAt = performance.now() + pauseMs;
-  }
-
-  async #run(nowMs: number): Promise<void> {
-    const { data, keep, keepPositions } = this.#options;
-    if (Math.abs(nowMs - lastJumpMs(data, nowMs)) < JUMP_MS)
-      throw new Error('The clock has jumped by more than a day: nothing is deleted for a day.');
-    const ages = [{ seconds: keepPositions, type: 'PLAYER_POSITION' }, { seconds: keep }];
-    for (const { seconds, ...type } of ages.filter(({ seconds }) => seconds > 0))
-      await this.#prune({ beforeMs: nowMs - 1_000 * seconds, nowMs, ...type }, this.#closing.signal);
-  }
+    dueAt = performance.now() + pauseMs;
+  };
+  const stopLooking = every(LOOK_MS, () => void look(new Date()));
+  const stop = () => {
+    stopLooking();
+    closing.abort();
+  };
+  return { look, stop };
 }

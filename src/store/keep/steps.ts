@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { RESERVE_BYTES } from '../../base/limits.ts';
-import type { Checkpointer, WalState } from '../db/checkpointer.ts';
+import type { WalState } from '../db/checkpointer.ts';
 import { fillReserve, freeBytes, releaseReserve } from '../db/diskReserve.ts';
 import { ALONE_STEP, SERVING_STEP } from '../db/sizes.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
@@ -20,7 +20,6 @@ const RETURNED_PAGES = 250;
 /** What they need of the writer of events, which commits them between its groups. */
 export type StepWriter = Pick<GroupCommit, 'step' | 'isServing' | 'maintain' | 'truncateWal' | 'hold'> & {
   readonly appender: Pick<Appender, 'forgetNames' | 'readErasures'>;
-  readonly checkpoints: Pick<Checkpointer, 'copied'>;
 };
 
 /** What a prune or an erasure runs with. */

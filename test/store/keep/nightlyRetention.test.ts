@@ -1,7 +1,7 @@
 import t from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import type { PruneSelection } from '../../../src/store/keep/expiredEvents.ts';
-import { NightlyRetention } from '../../../src/store/keep/nightlyRetention.ts';
+import { retainNightly } from '../../../src/store/keep/nightlyRetention.ts';
 import { Store } from '../../../src/store/store.ts';
 import { stopClock } from '../../harness/clock.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
@@ -22,7 +22,7 @@ t.test(
     const warned: string[] = [];
     const prune = async (selection: PruneSelection) => void (await store.prune(selection, () => {}));
     const make = () => {
-      const retention = new NightlyRetention(options, prune, (reason) => warned.push(reason));
+      const retention = retainNightly(options, prune, (reason) => warned.push(reason));
       t.teardown(() => retention.stop());
       return retention;
     };
