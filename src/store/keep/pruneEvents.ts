@@ -1,15 +1,38 @@
 import fs from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
+import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
+import { type PreviousFile, previousFiles } from '../db/previousDatabases.ts';
 import { sessionCounter } from '../db/sessionCounter.ts';
+import { STEP_KEYS } from '../db/sizes.ts';
 import { lostBounds } from '../read/sessionBounds.ts';
-import { deleteEmptySessions, keysWithoutEvent } from './emptySessions.ts';
-import { type ExpiredEvent, expiredEvents, type PruneSelection } from './expiredEvents.ts';
-import { deleteOldCopies, findOldRecords, type OldRecords } from './oldRecords.ts';
-import { type Step, type StepContext, Steps } from './steps.ts';
+import { type ExpiredEvent, expiredEvents, isOfAll, type PruneSelection } from './expiredEvents.ts';
+import { type Step, type StepContext, Steps, type StepWriter } from './steps.ts';
 
 /** Events that a dry run reads at a time. */
 const COUNTED_ROWS = 1_000;
+
+/** What holds events besides the events themselves, and is as old as those that a prune deletes. */
+export interface OldRecords {
+  /** Events that came again with other content, as old as the last time. */
+  readonly conflictCopies: number;
+  /** Databases that a restore has replaced, as old as that, and copies of an upgrade, as old as the file. */
+  readonly databases: readonly PreviousFile[];
+}
+
+const OLD_COPIES = `
+  FROM conflict_copy WHERE seq IN (SELECT seq FROM conflict WHERE last_ms >= ${EARLIEST_RECEIVED_MS} AND last_ms < @beforeMs)`;
+
+/** With a type or a session nothing is found: these hold events of all. */
+export function findOldRecords(db: Database, selection: PruneSelection): OldRecords {
+  if (!isOfAll(selection)) return { conflictCopies: 0, databases: [] };
+  const count = db.prepare<[object], number>(`SELECT count(*) ${OLD_COPIES}`).pluck();
+  const isDue = ({ ms }: PreviousFile) => ms >= EARLIEST_RECEIVED_MS && ms < selection.beforeMs;
+  return {
+    conflictCopies: count.get(selection)!,
+    databases: previousFiles(DataDirectory.of(db.name)).filter(isDue),
+  };
+}
 
 /** What a prune has deleted. */
 export interface Pruned {
@@ -50,7 +73,7 @@ export async function pruneEvents(context: StepContext, selection: PruneSelectio
     const records = findOldRecords(db, selection);
     // Not rmSync: it drops the code of an error that it does not know, such as EIO.
     for (const { name } of records.databases) fs.unlinkSync(DataDirectory.of(db.name).at(name));
-    await steps.run([() => deleteOldCopies(db, selection)]);
+    if (isOfAll(selection)) await steps.run([() => db.prepare(`DELETE ${OLD_COPIES}`).run(selection)]);
     await steps.run(deleting());
     await steps.run(keysWithoutEvent(db, sessions));
     await steps.run([() => deleteEmptySessions(db, writer)]);
@@ -110,4 +133,42 @@ export function eventRemoval(db: Database): (events: Iterable<ExpiredEvent>) => 
       notePruned.run(seq);
     }
   };
+}
+
+/**
+ * Keys of deleted events, which are deleted after the events because they are in the order of their hash: each would change a page of
+ * its own. A key without an event is replaced if the event comes again.
+ * @param sessions that have lost events. After an interrupted prune, keys stay until the session loses events again or has none.
+ * @yields steps that delete keys.
+ */
+export function* keysWithoutEvent(db: Database, sessions: Iterable<number>): Generator<Step> {
+  const next = db
+    .prepare<unknown[], [Buffer, number]>(`
+      SELECT hash, revision FROM key WHERE session = ? AND (hash, revision) > (?, ?)
+       ORDER BY hash, revision LIMIT 1 OFFSET ${STEP_KEYS - 1}`)
+    .raw();
+  const remove = db.prepare(`
+    DELETE FROM key WHERE session = ? AND (hash, revision) > (?, ?) AND (hash, revision) <= (?, ?)
+       AND seq <= (SELECT up_to_seq FROM pruned) AND NOT EXISTS (SELECT 1 FROM event WHERE seq = key.seq)`);
+  const empty = db.prepare<[], number>('SELECT id FROM session WHERE events = 0').pluck();
+  const end: [Buffer, number] = [Buffer.alloc(32, 0xff), 0];
+  for (const session of new Set([...sessions, ...empty.all()])) {
+    for (let after: [Buffer, number] = [Buffer.alloc(1), -1]; after !== end; ) {
+      const to = next.get(session, ...after) ?? end;
+      const from = after;
+      yield () => void remove.run(session, ...from, ...to);
+      after = to;
+    }
+  }
+}
+
+/** Deletes sessions without events, after their keys. Call it inside a transaction. */
+export function deleteEmptySessions(db: Database, { appender }: Pick<StepWriter, 'appender'>): void {
+  sessionCounter(db)();
+  // A counter may be wrong, and without its name no event of the session can be read.
+  db.exec(`
+    DELETE FROM session WHERE events = 0
+       AND NOT EXISTS (SELECT 1 FROM key WHERE session = id) AND NOT EXISTS (SELECT 1 FROM recent_key WHERE session = id)`);
+  // Not after the pause that follows: what arrives in it would be stored under the deleted ids.
+  appender.forgetNames();
 }

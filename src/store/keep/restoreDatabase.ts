@@ -26,9 +26,9 @@ import { previousFiles } from '../db/previousDatabases.ts';
 import { rewriteWal } from '../db/rewriteWal.ts';
 import { migrate, overwriteDeleted } from '../db/schema.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
+import { addErasures, readErasures } from '../write/ledger.ts';
 import { backupFile, COMPANIONS, hasContent, type RestoreSource } from './backupFile.ts';
 import { applyLedger } from './erase.ts';
-import { keep, keptOf, NOBODY } from './keptLedger.ts';
 import { type Salvaged, salvage } from './salvage.ts';
 import { type Contents, verifyDatabase } from './verifyDatabase.ts';
 
@@ -126,7 +126,7 @@ async function complete(
   salvages: boolean,
 ): Promise<Pick<Restored, 'salvaged' | 'isLedgerLost'>> {
   const target = directory.file('database');
-  const kept = hasContent(target) ? keptOf(target) : NOBODY;
+  const kept = keptOf(target);
   const db = openExclusively(partial);
   try {
     migrate(db);
@@ -135,7 +135,8 @@ async function complete(
     db.exec('COMMIT');
     // The whole file is synced before it gets its name (atomicFile.ts).
     db.pragma('synchronous = OFF');
-    keep(db, kept ?? NOBODY);
+    const unapplied = (kept?.erasures ?? []).map((one) => ({ ...one, finishedMs: null }));
+    db.transaction(() => addErasures(db, unapplied)).immediate();
     // A damaged event is read again, too: the row of a sound one replaces it.
     const copy = { lastSeq: damage === undefined ? lastSeq : 0, epochs: readEpochs(db) };
     const files = [...replacedBefore(directory), ...(hasContent(target) ? [target] : [])];
@@ -147,6 +148,19 @@ async function complete(
     };
   } finally {
     db.close();
+  }
+}
+
+/** @returns what of the replaced database outlives it: a backup does not know the players who were erased after it. Undefined: nothing. */
+function keptOf(target: string) {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(target, { readonly: true, fileMustExist: true, timeout: COMMAND_BUSY_MS });
+    return { erasures: readErasures(db), epochs: readEpochs(db) };
+  } catch {
+    return undefined;
+  } finally {
+    db?.close();
   }
 }
 

@@ -11,7 +11,7 @@ interface InternedOrigin {
 /**
  * Maps session ids and origins (venue, court, source, type, schema version) to integer ids, and inserts
  * missing ones. Call the look-ups inside a transaction that holds the write lock, and `forget` if it was rolled back or names were
- * deleted (emptySessions.ts): nobody else deletes any.
+ * deleted (../keep/pruneEvents.ts): nobody else deletes any.
  */
 export class NameInterner {
   readonly #sessions = new Map<string, number>();
