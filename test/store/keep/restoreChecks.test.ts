@@ -67,7 +67,7 @@ t.test('tables, indexes, triggers and views are those of the layout, or nothing 
     t.match(await refusal(t, folder), sentence, sql);
     t.match(await refusal(t, folder), /nothing was changed/);
     t.match(await startOf(folder), sentence, sql);
-    t.match(await startOf(folder), /Nothing was changed: .*"sudo courtd restore FILE --salvage"/);
+    t.match(await startOf(folder), /Nothing was changed\. .*"sudo courtd restore FILE --salvage"/);
   }
 });
 
