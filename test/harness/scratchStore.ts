@@ -90,7 +90,6 @@ export class Committer {
     try {
       const arrival = { events: sent, receivedMs: this.#now() };
       const [counts] = this.#db.transaction(() => this.appender.append([arrival])).immediate();
-      this.appender.committed();
       const { copies: _copies, ...numbers } = counts!;
       return numbers;
     } catch (error) {

@@ -109,7 +109,6 @@ export async function salvage(
   });
   const store = async (events: readonly DecodedEvent[]) => {
     append(events);
-    appender.committed();
     while (appender.keys.isMoveDue) appender.keys.moveStep();
     // Signals are handled between two turns of the event loop.
     await setImmediate();

@@ -40,7 +40,7 @@ interface Candidate extends NumberedEvent, KeyEntry {
   readonly counts: { -readonly [Name in keyof Counts]: Counts[Name] };
 }
 
-/** Stores events, each key once. Call `append` inside a transaction, then `committed` or `rolledBack`. */
+/** Stores events, each key once. Call `append` inside a transaction, and `rolledBack` if that fails. */
 export class Appender {
   readonly keys: EventKeys;
   readonly #db: Database;
@@ -114,10 +114,6 @@ export class Appender {
     [this.#uncounted, this.#countedAt] = [0, now];
   }
 
-  committed(): void {
-    this.keys.committed();
-  }
-
   /** Forgets the ids of names: some have been deleted. */
   forgetNames(): void {
     this.#names.forget();
@@ -131,7 +127,7 @@ export class Appender {
 
   rolledBack(): void {
     this.forgetNames();
-    this.keys.rolledBack();
+    this.keys.recount();
   }
 
   #candidate(sent: CourtEvent, receivedMs: number, counts: Candidate['counts']): Candidate {

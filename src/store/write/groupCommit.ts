@@ -254,7 +254,6 @@ export class GroupCommit {
     this.totals.requests += group.length;
     this.totals.seconds += (this.#committedAt - beganAt) / 1_000;
     this.totals.syncSeconds += (this.#committedAt - this.#filledAt) / 1_000;
-    this.appender.committed();
     this.full.succeeded();
     for (const [i, request] of group.entries()) request.resolve(counts[i]!);
   }

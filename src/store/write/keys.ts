@@ -49,9 +49,7 @@ export class EventKeys {
   /** Sessions that may have keys in the file: those up to this one, and these. Those of others are not looked up there. */
   readonly #lastOldSession: number;
   readonly #inFile = new Set<number>();
-  /** Keys in memory as of the last commit, and those inserted since. More are counted than there are: a prune deletes some. */
   #count: number;
-  #inserted = 0;
   /** A move in progress: of the keys up to a seq, those up to a place in the order are in the file. */
   #move: { readonly upTo: number; after: Place } | undefined;
 
@@ -86,13 +84,13 @@ export class EventKeys {
     this.#count = this.#countRecent.get() ?? 0;
   }
 
-  /** Keys in memory, about. */
+  /** Keys in memory. More are counted than there are: a prune deletes some. */
   get count(): number {
-    return this.#count + this.#inserted;
+    return this.#count;
   }
 
   /**
-   * Inserts the keys that are new. Call it inside the transaction that stores the events, then `committed` or `rolledBack`.
+   * Inserts the keys that are new. Call it inside the transaction that stores the events, and `recount` if that fails.
    * @returns for each key whether it is new; of two equal ones, the first.
    */
   insert(keys: readonly KeyEntry[]): boolean[] {
@@ -108,7 +106,7 @@ export class EventKeys {
     );
     if (values.length === 0) return isNew;
     const { changes } = this.#insert.run(values);
-    this.#inserted += changes;
+    this.#count += changes;
     if (changes === values.length / 4) return isNew;
     for (const { at, seq } of this.#recentOf.all(numbered(keys)))
       if (seq !== keys[at]!.seq) isNew[at] = false;
@@ -124,17 +122,12 @@ export class EventKeys {
   /** Gives a key to another event, because the one that had it is gone. Call it as `insert`. */
   replace({ session, hash, revision, seq }: KeyEntry): void {
     for (const statement of this.#replace) statement.run({ session, hash, revision, seq });
-    this.#inserted++;
+    this.#count++;
   }
 
-  committed(): void {
-    this.#count += this.#inserted;
-    this.#inserted = 0;
-  }
-
-  /** Call it after a rollback: SQLite has removed the keys. */
-  rolledBack(): void {
-    this.#inserted = 0;
+  /** Counts the keys in memory again. Call it after a rollback: SQLite has removed some. */
+  recount(): void {
+    this.#count = this.#countRecent.get() ?? 0;
   }
 
   /** Whether a step of a move is due. */
@@ -170,7 +163,7 @@ export class EventKeys {
     this.#move.after = to;
     if (to !== END) return false;
     this.#move = undefined;
-    this.#count = this.#countRecent.get() ?? 0;
+    this.recount();
     return true;
   }
 }

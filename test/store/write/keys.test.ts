@@ -99,7 +99,6 @@ t.test('commits after a step are synced again, whether the step succeeded or fai
   };
   db.exec("INSERT INTO event (seq, session, event_id, revision) VALUES (3, 1, 'a', 0)");
   keys.insert([{ session: 1, hash: keyHash('a'), revision: 0, seq: 3 }]);
-  keys.committed();
 
   const other = otherConnection(t, folder);
   other.exec('BEGIN IMMEDIATE');
