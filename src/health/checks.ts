@@ -14,8 +14,9 @@ import { problem } from './problems.ts';
 
 /** `courtd check`: what only a look can find. It repeats nothing that `courtd status` reports. */
 
-/** What a look has found. */
-interface Finding {
+/** As `courtd check --json` prints it. */
+export interface CheckResult {
+  readonly name: string;
   readonly level: 'ok' | 'warn' | 'fail';
   /** What was found, in a sentence. */
   readonly message: string;
@@ -23,10 +24,10 @@ interface Finding {
   readonly advice: string;
 }
 
-/** As `courtd check --json` prints it. */
-export interface CheckResult extends Finding {
-  readonly name: string;
-}
+/** What a look has found. */
+type Finding = Omit<CheckResult, 'name'>;
+type Found = Finding | readonly Finding[];
+type Look = (box: Box) => Found | Promise<Found>;
 
 const ok = (message: string): Finding => ({ level: 'ok', message, advice: '' });
 const warn = (message: string, advice: string): Finding => ({ level: 'warn', message, advice });
@@ -48,8 +49,6 @@ export interface Box extends Service {
   readonly daemon: DaemonListening | undefined;
 }
 
-type Found = Finding | readonly Finding[];
-
 const KNOCK_MS = 5_000;
 const SYNCS = 9;
 /** Disks of a box take 0.1 to 15 ms, tired SD cards 40 and more. */
@@ -57,25 +56,13 @@ const SLOW_SYNC_MS = 40;
 /** What SQLite writes a page of its log with. */
 const SYNC_BYTES = 4_096;
 
-const LOOKS: Readonly<Record<string, (box: Box) => Found | Promise<Found>>> = {
-  settings,
-  clock,
-  timer,
-  backup,
-  port,
-  sync,
-};
+const LOOKS: Readonly<Record<string, Look>> = { settings, clock, timer, backup, port, sync };
 
 /** @param daemon what it reports of itself. */
 export function boxOf(data: DataDirectory, variables: Variables, daemon?: DaemonListening): Box {
   const service = serviceOf(data);
-  return {
-    ...service,
-    data,
-    variables,
-    settingsFrom: service.settingsFile ?? "this command's environment",
-    daemon,
-  };
+  const settingsFrom = service.settingsFile ?? "this command's environment";
+  return { ...service, data, variables, settingsFrom, daemon };
 }
 
 /** Runs every check, one after another, even if one fails. */
@@ -191,14 +178,7 @@ async function port(box: Box): Promise<Finding> {
 }
 
 async function sync({ data }: Box): Promise<Finding> {
-  const ms = await medianSyncMs(data.at(`.courtd-check.${process.pid}`));
-  const rate = Math.max(1, Math.round(1_000 / ms));
-  const text = `A sync of this disk takes ${ms.toFixed(ms < 10 ? 1 : 0)} ms: at most about ${rate} commits per second.`;
-  if (ms < SLOW_SYNC_MS) return ok(text);
-  return warn(text, 'It is a worn SD card or a slow stick, and cameras wait for it: use an SSD.');
-}
-
-async function medianSyncMs(file: string): Promise<number> {
+  const file = data.at(`.courtd-check.${process.pid}`);
   await using handle = await fs.open(file, 'wx', 0o660);
   // Without a name, nothing of it outlives this process.
   await fs.rm(file);
@@ -209,7 +189,11 @@ async function medianSyncMs(file: string): Promise<number> {
     await handle.datasync();
     times.push(performance.now() - startedAt);
   }
-  return times.sort((a, b) => a - b)[SYNCS >> 1]!;
+  const ms = times.sort((a, b) => a - b)[SYNCS >> 1]!;
+  const rate = Math.max(1, Math.round(1_000 / ms));
+  const text = `A sync of this disk takes ${ms.toFixed(ms < 10 ? 1 : 0)} ms: at most about ${rate} commits per second.`;
+  if (ms < SLOW_SYNC_MS) return ok(text);
+  return warn(text, 'It is a worn SD card or a slow stick, and cameras wait for it: use an SSD.');
 }
 
 /** Shows how far a long check is. */
@@ -239,10 +223,9 @@ export async function checkDatabase(data: DataDirectory, progress: Progress): Pr
       progress.show(() => 'every page is read');
       const lines = db.pragma('integrity_check') as { integrity_check: string }[];
       const bad = lines.filter((line) => line.integrity_check !== 'ok').length;
-      const count = bad >= 100 ? '100 or more faults' : counted(bad, 'fault');
       const found = checkConsistency(db, (events) => progress.show(() => `${events} events read`));
       const faults = [
-        ...(bad === 0 ? [] : [`The integrity check of SQLite finds ${count}.`]),
+        ...(bad === 0 ? [] : [`The integrity check of SQLite finds ${counted(bad, 'fault')}.`]),
         ...FAULTS.filter(([name]) => found[name] > 0).map(([name, tell]) => tell(found[name])),
       ];
       if (faults.length > 0) return faults.map((fault) => fail(fault, RESTORE));
