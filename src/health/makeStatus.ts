@@ -30,7 +30,8 @@ export interface BoxFacts extends SourceFindings {
 
 /** @param nowMs by the box's clock. */
 export function makeStatus(facts: BoxFacts, nowMs: number): Status {
-  const { daemon, rates, store, copy, ship, sources } = facts;
+  const { daemon, rates, copy = null, ship = null, sources } = facts;
+  const { store, tokens } = facts.store;
   const problems = findProblems(facts, nowMs);
   const { version, started_at, listening, tls } = daemon;
   const isFailing = problems.some(({ level }) => level === 'fail');
@@ -38,11 +39,7 @@ export function makeStatus(facts: BoxFacts, nowMs: number): Status {
     state: isFailing ? 'failing' : problems.length > 0 ? 'attention' : 'ok',
     problems,
     daemon: { running: true, version, started_at, listening, tls },
-    store: store.store,
-    copy: copy ?? null,
-    ship: ship ?? null,
-    tokens: store.tokens,
-    rates,
+    ...{ store, copy, ship, tokens, rates },
     sources: sources.map(({ quiet_s, missing_s, odd_fields, odd_times, ...source }) => source),
   };
 }
@@ -144,8 +141,7 @@ function backupProblems({ store, failedBackup, oldestDays = 0 }: StoreFacts, now
   if (failedBackup !== undefined)
     return [problem('backup_failed', (nowMs - failedBackup.ms) / 1_000, failedBackup.result)];
   const { last_backup_at: last } = store;
-  const ageS = last === null ? undefined : Math.max(0, nowMs - Date.parse(last)) / 1_000;
-  const isDue =
-    Math.min(ageS ?? Number.POSITIVE_INFINITY, (oldestDays * DAY_MS) / 1_000) > THRESHOLDS.backup_s;
+  const ageS = last === null ? Number.POSITIVE_INFINITY : Math.max(0, nowMs - Date.parse(last)) / 1_000;
+  const isDue = Math.min(ageS, (oldestDays * DAY_MS) / 1_000) > THRESHOLDS.backup_s;
   return isDue ? [problem('no_backup', ageS)] : [];
 }

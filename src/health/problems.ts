@@ -107,11 +107,11 @@ export const BOX_PROBLEMS = {
     `${nameOf(camera)} sent ${counted(events, 'event')} again with other content. The first version stays.`,
     'Run "courtd conflicts" to see both versions, and send them to the vendor of the camera: a correction needs a higher revision, and two cameras must not use the same event_id.',
   ]),
-  clock_off: warn((camera: Camera, offS: number, mayBeTheBox: string) => [
-    `The clock of ${nameOf(camera)} is ${span(Math.abs(offS))} ${offS < 0 ? 'behind' : 'ahead'}.${mayBeTheBox}`,
-    mayBeTheBox === ''
-      ? 'Give the camera a time server (NTP), or set its clock.'
-      : 'Check the clock of the box with "timedatectl" first, then that of the camera.',
+  clock_off: warn((camera: Camera, offS: number, areAlike: boolean) => [
+    `The clock of ${nameOf(camera)} is ${span(Math.abs(offS))} ${offS < 0 ? 'behind' : 'ahead'}.${areAlike ? ' No source has another time, so it may be the clock of the box.' : ''}`,
+    areAlike
+      ? 'Check the clock of the box with "timedatectl" first, then that of the camera.'
+      : 'Give the camera a time server (NTP), or set its clock.',
   ]),
   odd_payload: warn((camera: Camera, fields: readonly string[]) => [
     `${nameOf(camera)} sends ${fields.join(', ')}.`,
@@ -153,8 +153,8 @@ export const BOX_PROBLEMS = {
     `The erasure of a player that was started at ${isoTime(atMs)} is not finished.`,
     'If it does not run now, run the same "courtd player erase" again: it continues.',
   ]),
-  no_backup: warn((ageS: number | undefined) => [
-    ageS === undefined ? 'There has never been a backup.' : `The last backup was made ${span(ageS)} ago.`,
+  no_backup: warn((ageS: number) => [
+    Number.isFinite(ageS) ? `The last backup was made ${span(ageS)} ago.` : 'There has never been a backup.',
     'Set COURTD_BACKUP_DIR to a directory on another disk, then run "sudo systemctl start courtd-backup". If it fails, "journalctl -u courtd-backup" shows why.',
   ]),
   backup_failed: warn((agoS: number, result: string) => [

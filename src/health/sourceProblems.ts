@@ -74,11 +74,7 @@ function clockProblems(sources: readonly SourceReport[]): StatusProblem[] {
   const offsets = off.map(({ clock_offset_s }) => clock_offset_s!);
   const areAlike =
     off.length === known.length && Math.max(...offsets) - Math.min(...offsets) <= THRESHOLDS.clock_s;
-  const alike =
-    known.length === 1
-      ? ' It is the only source to compare with, so it may be the clock of the box.'
-      : ' All sources are off alike, so it may be the clock of the box.';
-  return off.map((source, i) => problem('clock_off', source, offsets[i]!, areAlike ? alike : ''));
+  return off.map((source, i) => problem('clock_off', source, offsets[i]!, areAlike));
 }
 
 /** One for each sender: a camera, or an address if the camera could not be read. */

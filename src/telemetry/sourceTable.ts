@@ -105,8 +105,8 @@ export class SourceTable {
   }
 
   /**
-   * @returns for how long it is quiet, and how many sources were sending; null unless nothing comes from anybody since all courts that were played on have stopped at once, as a dead switch
-   * makes them. An evening ends otherwise: one court after the other. With only one court nobody can know.
+   * @returns for how long it is quiet, and how many sources were sending; null unless nothing comes since all courts that were
+   * played on stopped at once, as with a dead switch. An evening ends one court after the other. One court alone shows nothing.
    */
   quiet(now: number) {
     for (const { heardAt } of this.#clients.values()) if (now - heardAt <= QUIET.ms) return null;
