@@ -24,64 +24,62 @@ type Labels = Readonly<Record<string, string>>;
 /** A value that is not known is null, and has no sample. */
 type Value = number | null | undefined;
 type Sample = readonly [labels: Labels, value: Value];
-type Gauge<Of> = readonly [name: string, value: Of, help: string];
 
 /** @param status what `status --json` prints. @returns every metric. */
 export function metricsText(
   { store: { commits, queued }, telemetry }: MetricSources,
-  status: Status,
+  { problems, sources, daemon, store, ship }: Status,
 ): string {
-  const { problems, sources, daemon } = status;
-  const { commits: count, requests, seconds, syncSeconds } = commits;
+  const { commits: count, requests, seconds: took, syncSeconds } = commits;
   const codes = Map.groupBy(problems, ({ code, level }) => `${code} ${level}`).values();
   const counts = [...codes].map((same): Sample => {
     const { code, level } = same[0]!;
     return [{ code, level }, same.length];
   });
   const info: Sample = [{ version: daemon.version ?? '', node: process.version }, 1];
+  const gauge = (name: string, value: Value, help: string) => family('gauge', name, help, [[{}, value]]);
+  const ofSources = (name: string, pick: (one: Status['sources'][number]) => Value, help: string) => {
+    const shown = sources.slice(0, SOURCES_MOST);
+    const samples = shown.map((one): Sample => [{ court_id: one.court_id, source: one.source }, pick(one)]);
+    return family('gauge', name, help, samples);
+  };
+  const backupAt = seconds(store.last_backup_at);
   return [
     family('gauge', 'courtd_problem', 'Problems as courtd status reports them, by code and level.', counts),
     family('gauge', 'courtd_build_info', 'Always 1: the labels have the versions.', [info]),
-    ...boxGauges(status, queued).map(([name, value, help]) => family('gauge', name, help, [[{}, value]])),
+    gauge('courtd_collected_timestamp_seconds', Date.now() / 1_000, 'When these metrics were collected.'),
+    gauge('courtd_start_time_seconds', seconds(daemon.started_at), 'When the daemon was started.'),
+    gauge('courtd_stored_events', store.events, 'Events in the database.'),
+    gauge('courtd_stored_sessions', store.sessions, 'Sessions with events in the database.'),
+    gauge('courtd_database_bytes', store.bytes, 'Size of the database file with its write-ahead log.'),
+    gauge('courtd_wal_bytes', store.wal_bytes, 'Size of the write-ahead log.'),
+    gauge('courtd_disk_free_bytes', store.free_bytes, 'Free space on the disk of the database.'),
+    gauge('courtd_last_backup_timestamp_seconds', backupAt, 'When the last backup was made.'),
+    gauge('courtd_ship_shipped_seq', ship?.shipped_seq, 'Headquarters has every event up to here.'),
+    gauge('courtd_ship_behind_events', ship?.behind_events, 'Events that wait to be shipped.'),
+    gauge('courtd_ship_behind_seconds', ship?.behind_s, 'Since the oldest event that waits was received.'),
+    gauge('courtd_queued_requests', queued, 'Requests that wait for a commit.'),
     ...counters(telemetry),
-    summary('courtd_commit_seconds', 'Time of a group commit, from BEGIN to its end.', seconds, count),
+    summary('courtd_commit_seconds', 'Time of a group commit, from BEGIN to its end.', took, count),
     summary('courtd_sync_seconds', 'Time of COMMIT: writing and syncing the log.', syncSeconds, count),
     summary('courtd_commit_requests', 'Requests that shared a commit.', requests, count),
-    ...SOURCE_GAUGES.map(([name, pick, help]) => {
-      const shown = sources.slice(0, SOURCES_MOST);
-      const samples = shown.map((one): Sample => [{ court_id: one.court_id, source: one.source }, pick(one)]);
-      return family('gauge', name, help, samples);
-    }),
+    ofSources(
+      'courtd_source_last_event_timestamp_seconds',
+      (one) => seconds(one.last_received_at),
+      'When its last event was received.',
+    ),
+    ofSources(
+      'courtd_source_clock_offset_seconds',
+      (one) => one.clock_offset_s,
+      'Its clock minus that of the box.',
+    ),
+    ofSources(
+      'courtd_source_events_last_minute',
+      (one) => one.events_last_minute,
+      'Its events of the last minute.',
+    ),
   ].join('');
 }
-
-function boxGauges({ daemon, store, ship }: Status, queued: number): Gauge<Value>[] {
-  const backupAt = seconds(store.last_backup_at);
-  return [
-    ['courtd_collected_timestamp_seconds', Date.now() / 1_000, 'When these metrics were collected.'],
-    ['courtd_start_time_seconds', seconds(daemon.started_at), 'When the daemon was started.'],
-    ['courtd_stored_events', store.events, 'Events in the database.'],
-    ['courtd_stored_sessions', store.sessions, 'Sessions with events in the database.'],
-    ['courtd_database_bytes', store.bytes, 'Size of the database file with its write-ahead log.'],
-    ['courtd_wal_bytes', store.wal_bytes, 'Size of the write-ahead log.'],
-    ['courtd_disk_free_bytes', store.free_bytes, 'Free space on the disk of the database.'],
-    ['courtd_last_backup_timestamp_seconds', backupAt, 'When the last backup was made.'],
-    ['courtd_ship_shipped_seq', ship?.shipped_seq, 'Headquarters has every event up to here.'],
-    ['courtd_ship_behind_events', ship?.behind_events, 'Events that wait to be shipped.'],
-    ['courtd_ship_behind_seconds', ship?.behind_s, 'Since the oldest event that waits was received.'],
-    ['courtd_queued_requests', queued, 'Requests that wait for a commit.'],
-  ];
-}
-
-const SOURCE_GAUGES: readonly Gauge<(source: Status['sources'][number]) => Value>[] = [
-  [
-    'courtd_source_last_event_timestamp_seconds',
-    (one) => seconds(one.last_received_at),
-    'When its last event was received.',
-  ],
-  ['courtd_source_clock_offset_seconds', (one) => one.clock_offset_s, 'Its clock minus that of the box.'],
-  ['courtd_source_events_last_minute', (one) => one.events_last_minute, 'Its events of the last minute.'],
-];
 
 function counters({ totals, refusals }: MetricSources['telemetry']): string[] {
   const { requests, ...results } = totals;
