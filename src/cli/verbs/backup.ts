@@ -27,7 +27,7 @@ export function define(command: Command): void {
   command
     .argument('<place>', 'a directory, or a new file that ends in .db', notEmpty)
     .option('--keep <number>', 'how many backups the directory keeps', keep, BACKUPS_KEPT)
-    .option('--follow', 'keep a copy current, which "courtd restore" takes')
+    .option('--follow', 'keep a copy current, which "courtd restore" accepts')
     .addHelpText('after', HELP)
     .action((place, { follow }, command) => {
       const keeps = command.getOptionValueSource('keep') === 'cli';

@@ -48,7 +48,7 @@ export function define(command: Command): void {
     .addOption(keep('--keep <age>', 'age at which events are deleted'))
     .addOption(keep('--keep-positions <age>', 'the same for PLAYER_POSITION'))
     .addOption(
-      option('--quiet <from-to>', 'hours in which silent cameras are no problem').argParser(parseQuietHours),
+      option('--quiet <from-to>', 'do not report silent cameras in these hours').argParser(parseQuietHours),
     )
     .addOption(size('--refused-bytes <size>', 'space for rejected bodies', REFUSED_BYTES))
     .addOption(
