@@ -154,8 +154,7 @@ function quote(value: unknown): string {
   if (typeof value === 'number' && !Number.isFinite(value)) return 'a number that a double cannot hold';
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'object' && value !== null) return 'an object';
-  if (typeof value !== 'string' || value.length <= QUOTED_CHARS) return JSON.stringify(value);
-  return `${JSON.stringify(value.slice(0, QUOTED_CHARS))}… (${codePoints(value)} characters)`;
+  return JSON.stringify(typeof value === 'string' ? cut(value) : value);
 }
 
 /** @returns source and court_id for the operator, if each is a valid name: which camera it is. */
@@ -165,15 +164,8 @@ export function cameraOf(event: unknown): LogFields {
   return { ...(isValid(source) && { source }), ...(isValid(court_id) && { court_id }) };
 }
 
-/** Counts without building an array: there may be eight million. */
-function codePoints(text: string): number {
-  let count = 0;
-  for (let at = 0; at < text.length; count++) at += text.codePointAt(at)! > 0xffff ? 2 : 1;
-  return count;
-}
-
-function cut(name: string): string {
-  return name.length <= QUOTED_CHARS ? name : `${name.slice(0, QUOTED_CHARS)}…`;
+function cut(text: string): string {
+  return text.length <= QUOTED_CHARS ? text : `${text.slice(0, QUOTED_CHARS)}…`;
 }
 
 function eventIdOf(event: unknown): string | null {

@@ -41,7 +41,7 @@ t.test('a bad value is quoted with what must hold', async (t) => {
     [{ event_id: 17 }, 'event_id', 'must be a string, was 17'],
     [{ event_id: '' }, 'event_id', /^must be a string of 1 to 256 characters/],
     [{ type: 'x'.repeat(60) }, 'type', /, was "x{60}"$/],
-    [{ source: BALL.repeat(300) }, 'source', new RegExp(`"(${BALL}){30}"… \\(300 characters\\)$`)],
+    [{ source: BALL.repeat(300) }, 'source', new RegExp(`"(${BALL}){30}…"$`)],
     [{ source: [1, { a: 2 }, []] }, 'source', /was an array$/],
     [{ payload: { x_ft: { a: 1 } } }, 'payload.x_ft', 'must be a number, was an object'],
     ...[1, 2.5, null, '1.', '2.0'].map((schema_version): [Record<string, unknown>, string, string] => [
