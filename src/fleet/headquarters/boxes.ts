@@ -26,16 +26,15 @@ function rowOf(message: JsMsg) {
   const ship = Object(membersOf(message.string()).ship);
   return {
     box: message.subject.split('.').at(-1)!,
-    epoch: only<string>('string', ship.epoch),
-    state: only<string>('string', ship.state),
-    shipped_seq: only<number>('number', ship.shipped_seq),
-    newest_seq: only<number>('number', ship.newest_seq),
-    behind_events: only<number>('number', ship.behind_events),
-    behind_s: only<number>('number', ship.behind_s),
+    epoch: textOf(ship.epoch),
+    state: textOf(ship.state),
+    shipped_seq: numberOf(ship.shipped_seq),
+    newest_seq: numberOf(ship.newest_seq),
+    behind_events: numberOf(ship.behind_events),
+    behind_s: numberOf(ship.behind_s),
     last_seen_at: isoTime(message.time.getTime()),
   };
 }
 
-function only<Type>(type: 'string' | 'number', value: unknown): Type | null {
-  return typeof value === type ? (value as Type) : null;
-}
+const textOf = (value: unknown) => (typeof value === 'string' ? value : null);
+const numberOf = (value: unknown) => (typeof value === 'number' ? value : null);
