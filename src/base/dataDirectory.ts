@@ -4,8 +4,8 @@ import { fsync } from './atomicFile.ts';
 import { inheritOwner } from './owner.ts';
 import { createPrivateIfMissing, openCarefully, readSmall } from './privateFile.ts';
 
-/** The files that courtd opens by name. Others, such as an export that root has written, need not be accessible. */
-const FILES = {
+/** The files and the socket that courtd opens by name. */
+const NAMES = {
   database: 'courtd.db',
   /** SQLite makes these three next to the database. */
   wal: 'courtd.db-wal',
@@ -25,16 +25,9 @@ const FILES = {
   refused: 'refused.db',
   refusedWal: 'refused.db-wal',
   refusedShm: 'refused.db-shm',
-} as const;
-
-const SOCKETS = {
   /** The daemon's socket for commands. */
   controlSocket: 'control.sock',
 } as const;
-
-const NAMES = { ...FILES, ...SOCKETS };
-
-type OwnFile = keyof typeof FILES;
 
 /** New files inherit the group of the directory. */
 export const SETGID = 0o2000;
@@ -64,27 +57,25 @@ export class DataDirectory {
     return path.join(this.path, name);
   }
 
-  /** @returns the paths of the files that courtd opens by name. */
+  /** @returns the paths of the files that courtd opens by name. Others, such as an export that root has written, need not be accessible. */
   ownFiles(): string[] {
-    return Object.values(FILES).map((name) => this.at(name));
+    const { controlSocket, ...files } = NAMES;
+    return Object.values(files).map((name) => this.at(name));
   }
 
   /** @returns the paths of files of rejected requests that were damaged, and were set aside (store/refused). @throws Node's error. */
   damagedRefused(): string[] {
-    const isOne = (name: string) => name.startsWith(`${FILES.refused}.damaged-`);
-    return fs
-      .readdirSync(this.path)
-      .filter(isOne)
-      .map((name) => this.at(name));
+    const names = fs.readdirSync(this.path).filter((name) => name.startsWith(`${NAMES.refused}.damaged-`));
+    return names.map((name) => this.at(name));
   }
 
   /** Never follows a link, or waits for a pipe, that somebody has put there. @returns the descriptor. @throws Node's error. */
-  open(name: OwnFile, flags: number): number {
+  open(name: keyof typeof NAMES, flags: number): number {
     return openCarefully(this.file(name), flags);
   }
 
   /** @returns the text of a small file. @throws Node's error. */
-  read(name: OwnFile): string {
+  read(name: keyof typeof NAMES): string {
     return readSmall(this.file(name));
   }
 
@@ -92,7 +83,7 @@ export class DataDirectory {
    * Writes over a small file in place, and creates it if it does not exist: on a full disk there is room for that, as long as
    * the text always has the same length. @throws Node's error.
    */
-  overwrite(name: OwnFile, text: string): void {
+  overwrite(name: keyof typeof NAMES, text: string): void {
     createPrivateIfMissing(this.file(name));
     const fd = this.open(name, fs.constants.O_WRONLY);
     try {

@@ -1,10 +1,23 @@
 import fs from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import { partialNameOf, publish, removePartial } from './atomicFile.ts';
+import { explainWriteErrors, partialNameOf, publish, removePartial } from './atomicFile.ts';
 import { OperatorError } from './operatorError.ts';
 import { inheritOwner } from './owner.ts';
 import { cleanUpOnExit } from './signals.ts';
-import { operatorErrors, type Sink } from './sink.ts';
+
+/** The destination of long output, such as an export. */
+export interface Sink {
+  write(data: string | Uint8Array): Promise<void>;
+  /** Completes the output; call it after the last write. */
+  commit(): void;
+  /** The file, and whether it replaces another one, for a message; absent: standard output. */
+  readonly place?: string;
+}
+
+/** Runs `work`. @throws {OperatorError} for every failure: why `file` cannot be written. */
+export function operatorErrors<Result>(file: string, work: () => Result): Result {
+  return explainWriteErrors(file, work, ' with -o');
+}
 
 const FILE_MODE = 0o640;
 const { O_WRONLY, O_CREAT, O_EXCL } = fs.constants;

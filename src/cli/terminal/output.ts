@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
-import { fileSink } from '../../base/fileSink.ts';
+import { fileSink, type Sink } from '../../base/fileSink.ts';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
-import type { Sink } from '../../base/sink.ts';
 import { counted } from '../../base/units.ts';
 import { shellWord, visible, visibleLines } from '../../base/visibleText.ts';
 import { canvasOf, cut, lengthOf, padded, visibleStyled } from './style.ts';

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Database } from 'better-sqlite3';
-import { fileSink } from '../../base/fileSink.ts';
+import { fileSink, operatorErrors } from '../../base/fileSink.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { operatorErrors } from '../../base/sink.ts';
+
 import { counted, isoTime, NS_PER_MS } from '../../base/units.ts';
 import { failureKind } from '../../store/db/sqliteErrors.ts';
 import { withDatabase } from '../../store/db/withDatabase.ts';
