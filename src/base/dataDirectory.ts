@@ -13,7 +13,7 @@ const NAMES = {
   journal: 'courtd.db-journal',
   /** The lock of the one process that writes (directoryLock.ts). */
   lock: 'courtd.lock',
-  /** The clock mark (clockMark.ts). */
+  /** The clock mark (nightlyRetention.ts). */
   clock: 'courtd.clock',
   /** Space for a prune of a full disk (diskReserve.ts). */
   reserve: 'courtd.reserve',

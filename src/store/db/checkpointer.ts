@@ -121,7 +121,6 @@ export class Checkpointer {
   async #runInWorker(): Promise<void> {
     const statement = {
       file: this.#file,
-      busyMs: 0,
       // The second opens the WAL.
       pragmas: ['synchronous = FULL', 'wal_checkpoint(NOOP)'],
       sql: 'PRAGMA wal_checkpoint(PASSIVE)',

@@ -4,10 +4,12 @@ import Database from 'better-sqlite3';
 import { createPartial, publish, removeLeftovers, removePartial } from '../../base/atomicFile.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { makeLayout } from './schema.ts';
+import { APPLICATION_ID, makeLayout } from './schema.ts';
 
 /** The files that courtd keeps next to a database. Not the files of a command that only looks for a database. */
 const BESIDE = /^courtd\.(lock|clock|reserve|backup|db-wal|db\.replaced-.*|db\.layout-.*)$/;
+
+const HEADER_BYTES = 100;
 
 export function lacksDatabase(directory: DataDirectory): boolean {
   return !fs.existsSync(directory.file('database'));
@@ -63,4 +65,20 @@ export function makeDatabase(file: string, also?: (db: Database.Database) => voi
   } finally {
     removePartial(partial);
   }
+}
+
+/**
+ * Whether the header of a file says that it is a database of courtd's (SQLite file format, section 1.3). Closing the descriptor drops the
+ * locks of every connection of this process to the file: there must be none (../../ARCHITECTURE.md#who-may-open-the-file).
+ * @throws the system's error if the file cannot be read.
+ */
+export function isDatabase(file: string): boolean {
+  const bytes = Buffer.alloc(HEADER_BYTES);
+  const fd = fs.openSync(file, 'r');
+  try {
+    fs.readSync(fd, bytes);
+  } finally {
+    fs.closeSync(fd);
+  }
+  return bytes.toString('latin1', 0, 16) === 'SQLite format 3\0' && bytes.readUInt32BE(68) === APPLICATION_ID;
 }

@@ -5,8 +5,6 @@ import Database from 'better-sqlite3';
 /** A statement that takes as long as the database is large. */
 interface LongStatement {
   readonly file: string;
-  /** How long SQLite may wait for a lock, in milliseconds. */
-  readonly busyMs: number;
   /** What the connection runs first. */
   readonly pragmas: readonly string[];
   readonly sql: string;
@@ -40,9 +38,9 @@ export function runInThread(statement: LongStatement, mayGoOn = () => true): Pro
 
 /** The work of the thread. After a failure the connection stays open until it has ended: closing the last one checkpoints. */
 export async function work(statement: LongStatement, port: MessagePort): Promise<void> {
-  const { file, busyMs, pragmas, sql } = statement;
+  const { file, pragmas, sql } = statement;
   try {
-    const db = new Database(file, { fileMustExist: true, timeout: busyMs });
+    const db = new Database(file, { fileMustExist: true, timeout: 0 });
     for (const pragma of pragmas) db.pragma(pragma);
     port.postMessage(READY);
     const [mayGoOn] = await once(port, 'message');

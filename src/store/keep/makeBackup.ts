@@ -131,7 +131,11 @@ async function writeCopy(file: string, partial: string): Promise<void> {
   // Closed only after the thread has closed its connection: closing it earlier would drop SQLite's locks.
   const fd = openCarefully(partial, fs.constants.O_RDWR);
   const sql = `VACUUM INTO '${partial.replaceAll("'", "''")}'`;
-  const copying = runInThread({ file, busyMs: COMMAND_BUSY_MS, pragmas: [OVERWRITE_DELETED], sql });
+  const copying = runInThread({
+    file,
+    pragmas: [`busy_timeout = ${COMMAND_BUSY_MS}`, OVERWRITE_DELETED],
+    sql,
+  });
   const ended = copying.then((failure) => ({ failure }));
   try {
     for (;;) {

@@ -1,6 +1,6 @@
 import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
 import { every } from '../../base/pause.ts';
-import { JUMP_MS, lastJumpMs } from '../db/clockMark.ts';
 import type { PruneSelection } from './expiredEvents.ts';
 
 /** How often the time is looked at. The first look is the run after a start. */
@@ -8,6 +8,11 @@ const LOOK_MS = 30_000;
 const RETRY_MS = 3_600_000;
 /** Local time: the backup of the night begins before 04:00 (courtd-backup.timer). */
 const NIGHT_HOUR = 4;
+
+/** How often the clock is marked. */
+const MARK_MS = 3_600_000;
+/** The difference between the clock and its last mark that counts as a jump. */
+const JUMP_MS = 86_400_000;
 
 /** How long events, and player positions, are kept after their receipt, in seconds; 0: for ever. */
 export interface Keep {
@@ -57,4 +62,40 @@ export function retainNightly(
     closing.abort();
   };
   return { look, stop };
+}
+
+/**
+ * @returns when the clock of the box last jumped by more than a day, as far as the marks of the daemon show it; 0: never. A box that was
+ * off for a week looks the same.
+ */
+export function lastJumpMs(directory: DataDirectory, nowMs: number): number {
+  const [lastMs = nowMs, jumpedMs = 0] = readMark(directory);
+  return Math.abs(nowMs - lastMs) > JUMP_MS ? nowMs : jumpedMs;
+}
+
+/** @returns when the clock was last marked, and when it had jumped by then; nothing if there is no mark. */
+function readMark(directory: DataDirectory): number[] {
+  try {
+    return directory.read('clock').split(' ').map(Number);
+  } catch {
+    return [];
+  }
+}
+
+/** Records the clock now and every hour. @returns a function that stops it. */
+export function markClock(directory: DataDirectory): () => void {
+  const mark = () => {
+    const nowMs = Date.now();
+    // The clock was never set: its time must not be compared with another one.
+    if (nowMs < EARLIEST_RECEIVED_MS) return;
+    try {
+      // Of constant length: a full disk must take it.
+      const times = [nowMs, lastJumpMs(directory, nowMs)].map((ms) => String(ms).padStart(15, '0'));
+      directory.overwrite('clock', `${times.join(' ')} \n`);
+    } catch {
+      // Retention uses the next mark.
+    }
+  };
+  mark();
+  return every(MARK_MS, mark);
 }

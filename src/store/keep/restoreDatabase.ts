@@ -20,7 +20,7 @@ import { completeKeys } from '../db/completeKeys.ts';
 import { lockDirectory } from '../db/directoryLock.ts';
 import { enterDirectory } from '../db/enterDirectory.ts';
 import { beginEpoch, readEpochs } from '../db/epochs.ts';
-import { isDatabase } from '../db/fileHeader.ts';
+import { isDatabase } from '../db/newDatabase.ts';
 import { explain } from '../db/openErrors.ts';
 import { previousFiles } from '../db/previousDatabases.ts';
 import { rewriteWal } from '../db/rewriteWal.ts';

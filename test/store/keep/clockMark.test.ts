@@ -3,7 +3,7 @@ import path from 'node:path';
 import t from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { EARLIEST_RECEIVED_MS } from '../../../src/base/limits.ts';
-import { lastJumpMs, markClock } from '../../../src/store/db/clockMark.ts';
+import { lastJumpMs, markClock } from '../../../src/store/keep/nightlyRetention.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 
 t.test('a jump of the clock by more than a day is known at once, and after later marks', (t) => {
