@@ -10,7 +10,7 @@ import { Damage } from '../../store/read/damage.ts';
 import { sessionId } from '../../store/read/sessions.ts';
 import { ofType, output } from '../options/optionParsers.ts';
 import { parseDay, parseTime, TIMES_HELP } from '../options/times.ts';
-import { type JsonOption, outputSink, printJson, printTable, progress, say } from '../terminal/output.ts';
+import { type JsonOption, outputSink, printList, progress, say } from '../terminal/output.ts';
 
 interface CommandOptions extends ExportOptions, JsonOption {
   readonly since?: bigint;
@@ -48,7 +48,7 @@ export function define(command: Command): void {
     .addHelpText('after', HELP)
     .action(async (session: string | undefined, _options, command: Command) => {
       const options = command.optsWithGlobals<CommandOptions>();
-      if (options.describe === true) return describe(options);
+      if (options.describe === true) return printList(DICTIONARY, options, 'An export has no columns.');
       const misuse = misuseOf(session, options);
       if (misuse !== undefined) command.error(`error: ${misuse}`, { exitCode: 2 });
       // Keeps memory constant: by default the heap may grow far before V8 collects garbage.
@@ -87,13 +87,4 @@ async function exportSession(name: string, { output, ...options }: CommandOption
   // A court is easily misspelt, and a time given in the wrong time zone.
   if (events === 0)
     say('No event matched. "courtd session show" lists the courts, types and times of a session.');
-}
-
-/** `courtd export --describe`: the data dictionary. Needs no database. */
-function describe({ json }: JsonOption): void {
-  if (json === true) return printJson(DICTIONARY);
-  printTable(
-    ['column', 'unit', 'from', 'meaning'],
-    DICTIONARY.map(({ name, unit, from, meaning }) => [name, unit ?? '', from, meaning]),
-  );
 }
