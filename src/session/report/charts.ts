@@ -40,6 +40,7 @@ function barChart({ bars, x, ticks: at, unit, rules = [], ...words }: BarChart):
     mark('text', { x, y, ...look }, content);
   const down = wholeTicks(most);
   const widthPx = within.x(bars[0]?.x2 ?? 1) - within.x(bars[0]?.x1 ?? 0);
+  const drawn = bars.map((bar) => within.rect(bar, {}, [Math.min(0.5, widthPx / 4), 0]));
   const marks = [
     ...at.flatMap((value) => {
       const place = within.x(value);
@@ -52,11 +53,7 @@ function barChart({ bars, x, ticks: at, unit, rules = [], ...words }: BarChart):
     ...down.map((value) =>
       text(left - LABEL_GAP_PX, within.y(value), plain(down)(value), { dy: '.32em', 'text-anchor': 'end' }),
     ),
-    mark(
-      'g',
-      { fill: 'var(--in)' },
-      bars.map((bar) => within.rect(bar, {}, [Math.min(0.5, widthPx / 4), 0])),
-    ),
+    mark('g', { fill: 'var(--in)' }, drawn),
     line({ x1: left, y1: bottom, x2: right, y2: bottom }),
     ...Object.entries(RULES).flatMap(([name, upPx], i) => {
       if (rules[i] === undefined) return [];

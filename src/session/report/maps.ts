@@ -35,12 +35,9 @@ function mapOf(frame: CourtFrame, width: number) {
   const ground = on.rect(area, { fill: 'var(--surface)' });
   if (court === undefined) return { size: { width, height }, on, ground, lines: [] };
   const net = court.length / 2;
+  const drawn = linesOf(court).map((line) => on.line(line));
   const lines = [
-    mark(
-      'g',
-      { stroke: 'var(--line)', 'stroke-width': 1.2 },
-      linesOf(court).map((line) => on.line(line)),
-    ),
+    mark('g', { stroke: 'var(--line)', 'stroke-width': 1.2 }, drawn),
     on.line({ x1: -1, y1: net, x2: court.width + 1, y2: net }, { stroke: 'var(--ink)', 'stroke-width': 2 }),
   ];
   return { size: { width, height }, on, ground, lines };
@@ -66,11 +63,8 @@ export function landingFigure(
   const radius = points.length > MANY ? RADIUS.ofMany : RADIUS.ofFew;
   const marks = VERDICTS.map((verdict) => {
     const own = shown.filter((point) => point.verdict === verdict);
-    return mark(
-      'g',
-      LOOKS[verdict],
-      own.map((point) => symbol(on, point, radius)),
-    );
+    const symbols = own.map((point) => symbol(on, point, radius));
+    return mark('g', LOOKS[verdict], symbols);
   });
   return figure({
     ...size,

@@ -58,13 +58,14 @@ function summary({ line, tally, oddTimes }: Content): Html[] {
   const { firstMs, lastMs, byType, rallyLengths, longestRally, players } = tally;
   const at = clock(firstMs, lastMs);
   const others = players.entries().some(([id]) => id === OTHER_PLAYERS) ? 'more than ' : '';
-  const hits = rallyLengths.entries().reduce((sum, [length, times]) => sum + length * times, 0);
+  // Each is in one rally.
+  const hits = byType.get('BALL_HIT') ?? 0;
   const mean = rallyLengths.total === 0 ? '–' : `${number(hits / rallyLengths.total, 1)} shots`;
   const longest =
     longestRally && ([count(longestRally.hits, 'shot'), `began ${at(longestRally.startMs)}`] as const);
   const tiles: [label: string, value: string, note: string][] = [
     ['Time', span((lastMs - firstMs) / 1_000), `${at(firstMs)} to ${at(lastMs)}`],
-    ['Shots', number(byType.get('BALL_HIT') ?? 0), `${others}${count(tally.named.length, 'player')}`],
+    ['Shots', number(hits), `${others}${count(tally.named.length, 'player')}`],
     ['Rallies', number(rallyLengths.total), `mean length ${mean}`],
     ['Longest rally', ...(longest ?? (['–', ''] as const))],
   ];

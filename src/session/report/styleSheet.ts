@@ -19,10 +19,9 @@ body {
   margin: 0 auto; padding: 1.5rem 1rem 3rem; max-width: 78rem; background: var(--paper); color: var(--ink);
   font: 1rem/1.5 system-ui, sans-serif; font-variant-numeric: tabular-nums;
 }
-h1, h2, h3 { line-height: 1.2; text-wrap: balance; }
+h1, h2 { line-height: 1.2; text-wrap: balance; }
 h1 { margin: 0; font-size: 1.75rem; overflow-wrap: anywhere; }
 h2 { margin: 0 0 .75rem; font-size: 1.25rem; overflow-wrap: anywhere; }
-h3 { margin: 1.5rem 0 .5rem; font-size: 1rem; }
 p { margin: .5rem 0; max-width: 46rem; overflow-wrap: anywhere; }
 header p, .note, .nothing { color: var(--quiet); }
 .note { font-size: .875rem; }
@@ -80,7 +79,7 @@ footer { margin-top: 2.5rem; color: var(--quiet); font-size: .8125rem; }
   :root { color-scheme: light; }
   body { padding: 0; max-width: none; font-size: 10pt; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-  h2, h3, .legend { break-after: avoid; }
+  h2, .legend { break-after: avoid; }
   figure, tr, .tiles, .pair, #method { break-inside: avoid; }
   .tiles b { font-size: 1.25rem; }
   .maps svg, .strokes svg { width: auto; max-width: 100%; max-height: 62mm; }
