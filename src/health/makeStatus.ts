@@ -112,10 +112,9 @@ function diskProblems(
 
 export function certificateProblems(certificate: Validity | null, nowMs: number): StatusProblem[] {
   if (certificate === null) return [];
-  const { valid_from, expires_at: at } = certificate;
+  const { expires_at: at } = certificate;
   const leftMs = Date.parse(at) - nowMs;
   if (leftMs <= 0) return [problem('certificate_expired', at)];
-  if (Date.parse(valid_from) > nowMs) return [problem('certificate_not_yet_valid', valid_from)];
   if (leftMs > THRESHOLDS.certificate_days * DAY_MS) return [];
   return [problem('certificate_expires', at, Math.floor(leftMs / DAY_MS))];
 }

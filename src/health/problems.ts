@@ -125,10 +125,6 @@ export const BOX_PROBLEMS = {
     `The TLS certificate expired at ${at}, so cameras reject it.`,
     RENEW,
   ]),
-  certificate_not_yet_valid: fail((at: string) => [
-    `The TLS certificate is not valid before ${at}, so cameras reject it.`,
-    'Check the clock of the box with "timedatectl".',
-  ]),
   certificate_expires: warn((at: string, days: number) => [
     `The TLS certificate expires in ${counted(days, 'day')}, at ${at}.`,
     RENEW,

@@ -122,7 +122,6 @@ const CASES: readonly (readonly [code: BoxProblemCode, wrong: BoxFacts, right?: 
     box(refused({ code: 'rate_limited', requests: 99 })),
   ],
   ['certificate_expired', until(ago(DAY_S), ago(0)), until(ago(DAY_S), ago(-31 * DAY_S))],
-  ['certificate_not_yet_valid', until(ago(-1), ago(-99 * DAY_S)), until(ago(0), ago(-99 * DAY_S))],
   ['certificate_expires', until(ago(DAY_S), ago(-30 * DAY_S)), until(ago(DAY_S), ago(-30 * DAY_S - 1))],
   ['disk_full', box({ isFull: true }), box({ minFreeBytes: 0 }, { free_bytes: 0 })],
   ['disk_low', box({}, { free_bytes: GIB - 1 }), box({}, { free_bytes: GIB })],
