@@ -118,13 +118,7 @@ async function clock(): Promise<Finding> {
   );
 }
 
-async function timer({ settingsFile }: Box): Promise<Finding> {
-  if (settingsFile === undefined) {
-    return warn(
-      'courtd.service does not serve this data directory, so no timer makes backups.',
-      'Run "courtd backup DIR" every night.',
-    );
-  }
+async function timer(): Promise<Finding> {
   const name = 'courtd-backup.timer';
   const { status } = await askTool('systemctl', 'is-active', '--quiet', name);
   if (status === 0) return ok(`${name} is active.`);

@@ -1,9 +1,7 @@
 import type { DataDirectory } from '../base/dataDirectory.ts';
-import { RESERVE_BYTES, WAL_WARN_BYTES } from '../base/limits.ts';
-import { OperatorError } from '../base/operatorError.ts';
+import { WAL_WARN_BYTES } from '../base/limits.ts';
 import { DAY_MS } from '../base/units.ts';
 import type { Validity } from '../host/tlsCertificate.ts';
-import { failureKind } from '../store/db/sqliteErrors.ts';
 import { withDatabase } from '../store/db/withDatabase.ts';
 import type { CopyStatus, DaemonStatus, ShipStatus, Status } from './boxStatus.ts';
 import { problem, type StatusProblem } from './problems.ts';
@@ -47,20 +45,15 @@ export function makeStatus(facts: BoxFacts, nowMs: number): Status {
 /**
  * What a box shows without an answer of its daemon: events, sessions, bytes, free space and the last backup.
  * @param isRunning whether a daemon holds the data directory.
- * @throws {OperatorError} if there is no database, or this user may not read it.
+ * @throws {OperatorError} if there is no database, it is damaged, or this user may not read it.
  */
 export async function statusWithoutDaemon(data: DataDirectory, isRunning: boolean): Promise<Status> {
-  const facts = await withDatabase({ data }, (db) => readStoreFacts(data, db)).catch((error) => {
-    const cause = error instanceof OperatorError ? error.cause : error;
-    if (failureKind(cause) !== 'damaged') throw error;
-    return readStoreFacts(data, undefined);
-  });
+  const facts = await withDatabase({ data }, (db) => readStoreFacts(data, db));
   return {
     state: isRunning ? 'failing' : 'stopped',
     problems: [
       problem(isRunning ? 'daemon_hangs' : 'daemon_stopped'),
       ...(facts.isDamaged ? [problem('damage')] : []),
-      ...(facts.store.free_bytes < RESERVE_BYTES ? [problem('disk_full', facts.oldestDays)] : []),
     ],
     daemon: { running: isRunning, version: null, started_at: null, listening: null, tls: null },
     store: facts.store,

@@ -15,15 +15,14 @@ export type StoreFacts = ReturnType<typeof readStoreFacts>;
 
 /**
  * Reads a few dozen pages.
- * @param db undefined if it cannot be opened: then only the sizes are known.
  * @throws SQLite's errors, but not those about damage.
  */
-export function readStoreFacts(data: DataDirectory, db: Database | undefined) {
+export function readStoreFacts(data: DataDirectory, db: Database) {
   const nowMs = Date.now();
-  let isDamaged = db === undefined;
+  let isDamaged = false;
   const read = <Result>(part: (db: Database) => Result): Result | undefined => {
     try {
-      return db && part(db);
+      return part(db);
     } catch (error) {
       if (failureKind(error) !== 'damaged') throw error;
       isDamaged = true;
