@@ -24,10 +24,9 @@ export interface SentEvent {
 export interface Exchange {
   /** When its head arrived. */
   readonly at: number;
-  /** When its body was whole, milliseconds since 1970. */
-  bodyMs: number;
-  /** The hash of the body; empty if it did not come whole. */
-  digest: string;
+  /** When its body was whole, milliseconds since 1970, and the hash of that; absent if it did not come whole. */
+  bodyMs?: number;
+  digest?: string;
   /** None if the box really rejects the request, for the faults of its events. */
   events: readonly SentEvent[];
   faults: readonly Fault[];

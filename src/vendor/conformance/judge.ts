@@ -83,7 +83,7 @@ const singles: Find = ({ exchanges }) => {
 
 const looped: Find = ({ exchanges }) => {
   const lastAt = new Map(exchanges.map(({ digest, at }) => [digest, at]));
-  const rejected = exchanges.filter(({ status, digest }) => status === 400 && digest !== '');
+  const rejected = exchanges.filter(({ status, digest }) => status === 400 && digest !== undefined);
   return {
     shownBy: rejected.filter((one) => lastAt.get(one.digest)! >= endOf(one)),
     isSeen: rejected.some((one) => one.fault === 'invalid' && endOf(one) < exchanges.at(-1)!.at),
@@ -117,7 +117,7 @@ const CLOCK_REQUESTS = 5;
 const wrongEot: Find = ({ exchanges }) => {
   const invalid = exchanges.filter(({ faults }) => faults.some(({ path }) => path === 'eot'));
   const sent = exchanges.flatMap((exchange) =>
-    exchange.events.map(({ source, eotMs }) => ({ source, exchange, lateMs: exchange.bodyMs - eotMs })),
+    exchange.events.map(({ source, eotMs }) => ({ source, exchange, lateMs: exchange.bodyMs! - eotMs })),
   );
   const clocks = [...Map.groupBy(sent, ({ source }) => source).values()]
     .filter((own) => new Set(own.map(({ exchange }) => exchange)).size >= CLOCK_REQUESTS)
@@ -181,7 +181,7 @@ export function judge(recording: Recording): Verdict {
     if (first === undefined && isSeen) return { name, verdict: 'pass', message: 'The camera does this.' };
     if (first === undefined)
       return { name, verdict: 'not seen', message: `${rule} There was no occasion yet: let it send more.` };
-    const at = first.bodyMs > 0 ? ` at ${new Date(first.bodyMs).toISOString().slice(11, 19)}Z` : '';
+    const at = first.bodyMs !== undefined ? ` at ${new Date(first.bodyMs).toISOString().slice(11, 19)}Z` : '';
     const number = recording.exchanges.indexOf(first) + 1;
     const shown = `request ${number}${at}${detail === undefined ? '' : `: ${detail}`}`;
     return { name, verdict: 'fail', message: `${rule} First seen otherwise in ${shown}.` };

@@ -54,10 +54,7 @@ export class TestBox {
   }
 
   async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const exchange: Exchange = {
-      ...{ at: performance.now(), bodyMs: 0, digest: '' },
-      ...{ events: [], faults: [], named: [] },
-    };
+    const exchange: Exchange = { at: performance.now(), events: [], faults: [], named: [] };
     try {
       // Only what has the right token is recorded.
       const encoding = checkPreconditions(req, CAMERA, this.#conditions, () => {

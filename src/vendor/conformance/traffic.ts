@@ -20,8 +20,8 @@ export interface Resend {
 
 /** After this many other requests, a camera has given up on an event that it did not send again. */
 const LATER_REQUESTS = 10;
-/** After a 401 it must come back even if it sends nothing else. By how much it may wait longer than Retry-After. */
-const WAIT_TOLERANCE = { factor: 1.5, ms: 2_000 } as const;
+/** After a 401, whose Retry-After is 3 s, it must have come back by then, even if it sends nothing else. */
+const BACK_AFTER_401_MS = 6_500;
 
 /** A recording, as the checks read it. */
 export interface Traffic {
@@ -49,8 +49,7 @@ export function trafficOf({ exchanges, endedAt }: Recording): Traffic {
   const isLost = ({ event, exchange }: Sending) => {
     if (isCorrected(event)) return false;
     const end = endOf(exchange);
-    const dueAt = end + (exchange.toldS ?? 0) * 1000 * WAIT_TOLERANCE.factor + WAIT_TOLERANCE.ms;
-    if (exchange.status === 401 && endedAt >= dueAt) return true;
+    if (exchange.status === 401 && endedAt >= end + BACK_AFTER_401_MS) return true;
     // A camera that sends nothing else may have been switched off.
     const later = exchanges.filter(
       ({ at, events }) => at > end && events.some(({ source }) => source === event.source),
