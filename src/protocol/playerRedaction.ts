@@ -109,12 +109,12 @@ export function mentions(text: string, isOne: (value: string) => boolean): boole
 const TELLING_CHARS = 6;
 
 /** @returns whether an id means the player wherever it occurs: a short one, or one like `x_ft`, does so only as a value. */
-export function isTelling(player: string): boolean {
+function isTelling(player: string): boolean {
   return player.length >= TELLING_CHARS && !Object.hasOwn(MEMBERS, player);
 }
 
 /** @returns whether a field of a payload is known to be about something else than a player. */
-export function isAboutElse(field: string): boolean {
+function isAboutElse(field: string): boolean {
   return field !== 'player_id' && (PAYLOAD_FIELDS as readonly string[]).includes(field);
 }
 
@@ -123,8 +123,16 @@ export type Naming = (text: string) => boolean;
 
 /** @returns whether a text names a player, if it is JSON or what `mentions` takes. */
 export function naming(player: string): Naming {
-  return (text) =>
-    (isTelling(player) && hasWord(text, player)) || mentions(text, (value) => value === player);
+  const word = wordOf(player);
+  return (text) => (isTelling(player) && word.test(text)) || mentions(text, (value) => value === player);
+}
+
+/** It does not match a part of a longer word, `player-7` in `player-70`, but a word behind an escape of JSON. */
+function wordOf(text: string): RegExp {
+  const word = RegExp.escape(text);
+  // The word comes first, because V8 finds a text faster than the place before it.
+  const begins = '^|[^\\p{L}\\p{N}]|\\\\[bfnrt]|\\\\u[\\da-fA-F]{4}';
+  return new RegExp(`${word}(?<=(?:${begins})${word})(?![\\p{L}\\p{N}])`, 'u');
 }
 
 /** @returns whether a rejected body may name a player: one that is compressed, or in another encoding than UTF-8, cannot be read. */
@@ -133,21 +141,6 @@ export function mayName(names: Naming): Naming {
 }
 
 const UNREADABLE = /\0|\ufffd/;
-
-/** Ends where a word may begin, also behind an escape of JSON. */
-const WORD_BEGINS = /(?:^|[^\p{L}\p{N}]|\\[bfnrt]|\\u[\da-f]{4})$/iu;
-const WORD_GOES_ON = /^[\p{L}\p{N}]/u;
-const ESCAPE_CHARS = 6;
-
-/** @returns whether a text contains a word, and not only as a part of a longer one: `player-7` is not in `player-70`. */
-export function hasWord(text: string, word: string): boolean {
-  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
-    const end = at + word.length;
-    const isWhole = !WORD_GOES_ON.test(text.slice(end, end + 2));
-    if (isWhole && WORD_BEGINS.test(text.slice(Math.max(0, at - ESCAPE_CHARS), at))) return true;
-  }
-  return false;
-}
 
 /** @param inner the text between the quotes. */
 function decoded(inner: string): string {
