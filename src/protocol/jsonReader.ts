@@ -265,9 +265,10 @@ export class JsonReader {
   }
 
   #moveBehindDigits(): void {
-    const from = this.at;
-    while (isDigit(this.#byteAt(this.at))) this.at++;
-    if (this.at === from) throw new JsonError('syntax', from);
+    let to = this.at;
+    while (isDigit(this.#byteAt(to))) to++;
+    if (this.at === to) throw new JsonError('syntax', to);
+    this.at = to;
   }
 
   /** @returns the byte at an offset; -1 at the end. */
