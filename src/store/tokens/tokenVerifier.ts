@@ -3,7 +3,7 @@ import type { Database, Statement } from 'better-sqlite3';
 import { Problem } from '../../protocol/errors.ts';
 import { unavailable } from '../../protocol/unavailable.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
-import { hashOf, newestCreationMs, type Token, tokenEndMs, tokenFinder, tokenState } from './tokens.ts';
+import { hashOf, type Token, tokenEndMs, tokenFinder, tokenState } from './tokens.ts';
 import { type OldToken, OldTokenUse } from './tokenUse.ts';
 
 /** Milliseconds between writes of a token's last use: each is a commit, and wears the flash. */
@@ -34,6 +34,7 @@ export class TokenVerifier {
   readonly #hashes: Statement<[], TokenHash>;
   readonly #uses = new Map<number, Use>();
   readonly #oldUse = new OldTokenUse();
+  readonly #newestMs: Statement<[], number>;
   readonly #find: (token: string) => Token | undefined;
   #tokens: readonly TimedToken[] = [];
   /** Those that had not expired when they were read: after years of rotations one or two. Every request is compared with them. */
@@ -50,6 +51,7 @@ export class TokenVerifier {
     // Changes when another connection commits, and costs a look at shared memory.
     this.#dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
     this.#hashes = db.prepare('SELECT id, hash, expires_ms FROM token WHERE revoked_ms IS NULL');
+    this.#newestMs = db.prepare<[], number>('SELECT coalesce(max(created_ms), 0) FROM token').pluck();
     this.#find = tokenFinder(db);
   }
 
@@ -155,7 +157,7 @@ export class TokenVerifier {
     const now = performance.now();
     const known = new Map(this.#tokens.map((token) => [`${token.id} ${token.expires_ms}`, token.endsAt]));
     // It cannot be earlier than that: on a box that starts years behind, a grace would last for years.
-    const nowMs = Math.max(Date.now(), newestCreationMs(this.#db));
+    const nowMs = Math.max(Date.now(), this.#newestMs.get()!);
     this.#tokens = this.#hashes.all().map((token) => {
       const { id, expires_ms } = token;
       const leftMs = expires_ms === null ? Number.POSITIVE_INFINITY : expires_ms - nowMs;

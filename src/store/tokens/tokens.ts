@@ -112,12 +112,6 @@ export function listTokens(db: Database): Token[] {
   return tokens;
 }
 
-/** @returns when the newest token was created, by the clock of the box; 0 without tokens. */
-export function newestCreationMs(db: Database): number {
-  const newest = db.prepare<[], number>('SELECT created_ms FROM token ORDER BY id DESC LIMIT 1').pluck();
-  return newest.get() ?? 0;
-}
-
 /**
  * @returns a look-up by index of any token that ever existed. It is not in constant time: that may reveal
  * bits of the SHA-256 of a token, from which nobody derives 32 random bytes.
