@@ -56,7 +56,7 @@ try {
   if (key !== undefined && repo === undefined) throw new Error('--key signs a repository: give --repo, too.');
   if (key !== undefined && !fs.existsSync(key)) throw new Error(`There is no key ${key}.`);
   if (!/^[\w .-]+$/.test(origin))
-    throw new Error(`"${origin}" is no name of a repository: use letters and digits.`);
+    throw new Error(`"${origin}" cannot name a repository. Use letters and digits.`);
   const release = releaseOf({ version, suffix: versionSuffix, maintainer, support });
   // File modes are part of the package.
   process.umask(0o022);

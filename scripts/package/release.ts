@@ -35,9 +35,9 @@ export function releaseOf({ version, suffix = '', maintainer, support }: Release
     throw new Error(`"${full}" is not a valid version: give one such as 0.2.0, or a suffix such as +next.`);
   }
   if (maintainer !== undefined && !MAINTAINER.test(maintainer))
-    throw new Error(`"${maintainer}" is no maintainer: give 'Name <address>', without commas.`);
+    throw new Error(`"${maintainer}" is not a maintainer. Give 'Name <address>', without commas.`);
   if (support !== undefined && !/^https?:\/\/\S+$/.test(support))
-    throw new Error(`"${support}" is no address of a page: it must begin with https://.`);
+    throw new Error(`"${support}" is not an address of a page. It must begin with https://.`);
   return { version: full, maintainer, support, time: timeOf(process.env.SOURCE_DATE_EPOCH) };
 }
 

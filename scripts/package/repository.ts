@@ -87,7 +87,7 @@ function sign(folder: string, key: string): string {
     return fingerprint;
   } catch (error) {
     const { stderr, message } = error as Error & { stderr?: string | null };
-    const why = stderr === null ? 'gpg says why. For a passphrase it needs a terminal.' : stderr || message;
+    const why = stderr === null ? 'For a passphrase gpg needs a terminal.' : stderr || message;
     throw new Error(`${key} cannot sign the repository: ${why.trim()}`);
   } finally {
     // gpg has started an agent.

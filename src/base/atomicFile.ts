@@ -30,7 +30,7 @@ export function partialNameOf(file: string): string {
 }
 
 /**
- * Creates the empty temporary file, private to owner and group. A file system without owners, such as a USB stick's, may refuse
+ * Creates the empty temporary file, private to owner and group. A file system without owners, such as a USB stick's, may reject
  * that mode: there the file is as open as everything else.
  * @returns its path.
  * @throws {OperatorError} if it cannot be created.

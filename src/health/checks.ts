@@ -114,7 +114,7 @@ async function clock(): Promise<Finding> {
   if (/^NTPSynchronized=yes$/m.test(stdout)) return ok('The clock follows a time server.');
   return warn(
     'The clock follows no time server, so it drifts.',
-    '"sudo apt install chrony", and name a time server of the venue if there is no internet; /usr/share/doc/courtd/examples/chrony-courtd.conf has cameras follow the box.',
+    '"sudo apt install chrony", and name a time server of the venue if there is no internet; /usr/share/doc/courtd/examples/chrony-courtd.conf lets cameras follow the box.',
   );
 }
 

@@ -7,7 +7,7 @@ import { logProblem, problem } from './problems.ts';
 
 /** What the daemon's store reports: to the log, and for later questions. */
 export class StoreWatch {
-  /** Events are refused until there is room. */
+  /** Events are rejected until there is room. */
   isFull = false;
   /** How often a part of the database was found damaged. */
   damageReports = 0;

@@ -7,7 +7,7 @@ const PARTS_MAX = 100_000;
 /** Far beyond the limits of an event, so that one that exceeds them can be corrected; the depth is that of the reader's stack. */
 const LIMITS = { depth: 1_000, values: Number.POSITIVE_INFINITY } as const;
 
-/** An event of a refused body, and perhaps not a valid one. */
+/** An event of a rejected body, and perhaps not a valid one. */
 export interface BodyPart {
   /** From 0 on, as in the answer to the request. */
   readonly index: number;

@@ -68,7 +68,7 @@ function isMissed(source: Rhythm, others: Iterable<Rhythm>, now: number): boolea
   const patience = patienceMs(source);
   for (const other of others) {
     if (other.moments === 0 || now - other.lastAt > patienceMs(other)) continue;
-    // After a pause of the whole court, cameras resume one by one, and one that was refused meanwhile waits before it retries.
+    // After a pause of the whole court, cameras resume one by one, and one that was rejected meanwhile waits before it retries.
     const isSamePlay = other.runningSince <= source.lastAt;
     if (playedWithoutMs(source, other) > (isSamePlay ? patience : 2 * patience)) return true;
   }

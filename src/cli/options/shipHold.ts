@@ -15,6 +15,6 @@ export function holdOf(
     const beforeMs = Date.now() - 1_000 * parseDuration(text);
     return seqs.length > 0 ? { hold: { afterSeq: Math.min(...seqs), beforeMs } } : {};
   } catch (error) {
-    throw new UsageError(`COURTD_SHIP_HOLD=${text} is no time. ${(error as Error).message}`);
+    throw new UsageError(`COURTD_SHIP_HOLD=${text} is not a time. ${(error as Error).message}`);
   }
 }

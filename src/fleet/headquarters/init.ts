@@ -14,7 +14,7 @@ import { untilReady } from './withHeadquarters.ts';
 
 type Plan = Partial<StreamConfig> & { readonly name: string; readonly subjects: string[] };
 
-/** Nothing in it expires: a full disk refuses new events, and the boxes keep them. Single messages can be deleted. */
+/** Nothing in it expires: a full disk rejects new events, and the boxes keep them. Single messages can be deleted. */
 const LOG: Plan = {
   name: STREAM,
   subjects: [subjectOf('*', '*')],

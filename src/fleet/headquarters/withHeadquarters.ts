@@ -10,7 +10,7 @@ const [READY_MS, ASK_AGAIN_MS] = [60_000, 500];
 
 /**
  * Connects to headquarters, runs `work` and closes the connection.
- * @throws {OperatorError} if the servers do not answer or refuse: what happened and what to do.
+ * @throws {OperatorError} if the servers do not answer or reject: what happened and what to do.
  */
 export async function withHeadquarters<Result>(
   url: string,

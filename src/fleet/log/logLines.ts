@@ -47,7 +47,7 @@ function fault(number: number, what: string): OperatorError {
 function decodeLine({ bytes, number }: Line): LoggedEvent {
   const text = bytes.toString();
   const match = isUtf8(bytes) && text.endsWith('}') && HEAD.exec(text);
-  if (!match) throw fault(number, 'is no line of an event');
+  if (!match) throw fault(number, 'is not an event');
   const [head, box, epoch, given, time, erased] = match;
   const [seq, receivedMs] = [Number(given), Date.parse(time!)];
   if (seq < 1 || seq > SEQ_MAX) throw fault(number, `has the seq ${given}, which no event has`);

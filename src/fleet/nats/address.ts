@@ -31,7 +31,7 @@ export function parseServers(text: string): Servers {
   });
   if (urls.length < list.split(',').length)
     throw new UsageError(
-      `"${text.replace(/^.*@/s, '…@')}" is no address of NATS servers. Give nats://HOST:PORT or tls://HOST:PORT, several separated by commas, with one scheme and one user; in a password write "/" as %2F, "," as %2C, "@" as %40.`,
+      `"${text.replace(/^.*@/s, '…@')}" is not an address of NATS servers. Give nats://HOST:PORT or tls://HOST:PORT, several separated by commas, with one scheme and one user; in a password write "/" as %2F, "," as %2C, "@" as %40.`,
     );
   const [name, secret] = [decodeURIComponent(user), decodeURIComponent(pass)];
   return {

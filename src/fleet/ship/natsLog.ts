@@ -16,7 +16,7 @@ export type Headquarters = Pick<NatsLog, keyof NatsLog>;
 
 /**
  * The log of a box in NATS JetStream. A chunk is one message, which the stream takes only if the last message of its subject is the
- * one that was expected: of a late original and its resend one is refused, however late.
+ * one that was expected: of a late original and its resend one is rejected, however late.
  */
 export class NatsLog {
   readonly #connector: Connector;

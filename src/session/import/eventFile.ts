@@ -48,7 +48,7 @@ function eventOf(bytes: Buffer, line: number, rules: EventRules): FileEvent | Fi
     ? Buffer.concat([Buffer.from(EVENT_ID), bytes.subarray(MARKED.length)])
     : (innerEvent(bytes) ?? bytes);
   if (text === 'body')
-    return new FileFault(line, 'the line is a body that is no list of events: replace it by its events.');
+    return new FileFault(line, 'the body is not a list of events. Replace it by its events.');
   if (text.length > BODY_BYTES) return tooLong(line);
   if (text.find((byte) => !SPACES.has(byte)) === OPEN_ARRAY)
     return new FileFault(line, 'the line is an array: put each event on a line of its own.');

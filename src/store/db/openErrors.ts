@@ -51,7 +51,7 @@ const SENTENCES: ReadonlyArray<readonly [RegExp, Sentence]> = [
   ],
   [
     /^(ENOTDIR|EEXIST|EISDIR|ENOENT)/,
-    (directory) => `${directory} is no directory that can have a database. Name another one with --data.`,
+    (directory) => `${directory} cannot have a database. Name another directory with --data.`,
   ],
   [
     /^EROFS/,

@@ -19,8 +19,8 @@ export interface WalEvents {
 /**
  * Watches the size of the WAL. It can be truncated only when no reader needs its start, so a reader that
  * stays open lets it grow for as long as events arrive. Above WAL_WARN_BYTES the operator is warned; above
- * WAL_MAX_BYTES events are refused, because the disk is for events.
- * @param walOver refuses events, or accepts them again. @returns a function that stops it.
+ * WAL_MAX_BYTES events are rejected, because the disk is for events.
+ * @param walOver rejects events, or accepts them again. @returns a function that stops it.
  */
 export function watchWal(
   checkpoints: Checkpointer,

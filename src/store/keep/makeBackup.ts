@@ -155,7 +155,7 @@ function verified(copy: string, target: string): Contents {
     return verifyDatabase(copy);
   } catch (error) {
     throw new OperatorError(
-      `The copy written to ${target} ${(error as Error).message}: it was removed. Check its disk; "courtd check --full" says whether the database is damaged too.`,
+      `The copy written to ${target} ${(error as Error).message}: it was removed. Check its disk; "courtd check --full" shows whether the database is damaged too.`,
     );
   }
 }

@@ -101,7 +101,7 @@ export class ArrivalLog {
       this.close();
       const explained = explain(error, this.#directory);
       if (!(explained instanceof OperatorError)) throw explained;
-      // Without a cause, it was refused before SQLite opened it: it is missing, older, newer, or not set up.
+      // Without a cause, it was rejected before SQLite opened it: it is missing, older, newer, or not set up.
       const isPassing = explained.cause === undefined ? !isOpened : failureKind(explained.cause) === 'busy';
       throw isPassing ? new TemporarilyUnreadable(explained.message) : explained;
     }

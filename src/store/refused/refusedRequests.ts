@@ -203,7 +203,7 @@ export class RefusedRequests {
     else this.#makeRoom();
   }
 
-  /** Deletes bodies beyond the space for them. If the disk is low, they go before any event is refused. @returns whether it is. */
+  /** Deletes bodies beyond the space for them. If the disk is low, they go before any event is rejected. @returns whether it is. */
   #makeRoom(): boolean {
     const { maxBytes, minFree } = this.#settings;
     const { bavail, blocks, bsize } = fs.statfsSync(this.#directory.path);

@@ -1,6 +1,6 @@
 import { TRACKED_ADDRESSES } from '../../base/limits.ts';
 
-/** A token that ends, and who would be refused then. */
+/** A token that ends, and who would be rejected then. */
 export interface OldToken {
   readonly id: number;
   readonly ends_in_s: number;

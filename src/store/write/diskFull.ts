@@ -31,7 +31,7 @@ export class DiskFull {
     this.#hasRoom = hasRoom;
   }
 
-  /** Whether requests are refused without a try. */
+  /** Whether requests are rejected without a try. */
   get isRefusing(): boolean {
     return this.#lastAt !== undefined && performance.now() - this.#lastAt < FULL_RETRY_MS;
   }

@@ -26,7 +26,7 @@ export interface GroupCommitEvents extends DiskFullEvents {
    */
   fatal(error: unknown): void;
   /**
-   * A part of the database cannot be read or written, and the requests that need it were refused. At most
+   * A part of the database cannot be read or written, and the requests that need it were rejected. At most
    * once in DAMAGE_LOG_MS.
    */
   damaged(error: unknown): void;
@@ -145,7 +145,7 @@ export class GroupCommit {
   /**
    * Commits a step of retention, as a rule without an fsync: what a power failure undoes, the next prune does again.
    * Call it outside of a turn: this thread is between two groups then.
-   * @throws {SqliteError} if it was rolled back. After a fatal one every request is refused.
+   * @throws {SqliteError} if it was rolled back. After a fatal one every request is rejected.
    * @throws {Problem} 503 if nothing is written any more.
    */
   step(work: () => void, isSynced = false): void {

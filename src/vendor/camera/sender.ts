@@ -24,11 +24,11 @@ interface SenderOptions {
   readonly onProblem?: (problem: string) => void;
 }
 
-/** How many requests, and of their events how many were stored, sent again, and refused for good. */
+/** How many requests, and of their events how many were stored, sent again, and rejected for good. */
 export const NO_COUNTS = { requests: 0, accepted: 0, duplicates: 0, refused: 0 };
 
 /**
- * Sends a camera's events as the vendor's guide says: each stays in memory until it is stored or refused for good. While there are
+ * Sends a camera's events as the vendor's guide says: each stays in memory until it is stored or rejected for good. While there are
  * none, an empty array each minute says that the camera is there.
  */
 export class Sender {
@@ -50,7 +50,7 @@ export class Sender {
     this.counts = options.counts ?? { ...NO_COUNTS };
   }
 
-  /** How many events are neither known to be stored nor refused for good, and those for which there was no room. */
+  /** How many events are neither known to be stored nor rejected for good, and those for which there was no room. */
   get undelivered(): number {
     return this.#buffer.length + this.#inFlight + this.#overflowed;
   }
