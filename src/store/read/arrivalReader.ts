@@ -7,8 +7,6 @@ import { Damage } from './damage.ts';
 
 /** Rows that `tail` scans in one transaction for those that pass its filter: a few milliseconds. */
 export const ARRIVALS_SCAN_ROWS = 20_000;
-/** Page cache, in KiB: the file is read once, from start to end. */
-const READ_CACHE_KIB = 2_000;
 
 /** Which events; absent: all. */
 export interface ArrivalFilter {
@@ -68,7 +66,6 @@ export class ArrivalReader {
   readonly #rows: Statement<[object], ArrivalRow>;
 
   constructor(db: Database, filter: ArrivalFilter = {}) {
-    db.pragma(`cache_size = -${READ_CACHE_KIB}`);
     this.#db = db;
     this.#filter = filter;
     const names = Object.keys(FILTERED) as (keyof ArrivalFilter)[];

@@ -12,9 +12,6 @@ import {
 } from './arrivalRow.ts';
 import { Damage } from './damage.ts';
 
-/** Page cache of a reader, in KiB: more is no faster, and took a tenth of its memory. */
-const READ_CACHE_KIB = 4_000;
-
 /** Which events to read; an absent member does not restrict them. */
 export interface EventFilter {
   readonly type?: string | undefined;
@@ -93,8 +90,6 @@ export function* readSession(
 
 /** Makes the temporary tables that `readOrdered` reads: the seqs, in order, and the revisions above 0 among their events. */
 export function makeOrder(db: Database): void {
-  // The file is read once, from start to end.
-  db.pragma(`cache_size = -${READ_CACHE_KIB}`);
   db.exec(`
     DROP TABLE IF EXISTS temp.ordered;
     CREATE TEMP TABLE ordered (place INTEGER PRIMARY KEY, seq INTEGER);
