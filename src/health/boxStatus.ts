@@ -43,7 +43,6 @@ export type CopyStatus = NonNullable<Status['copy']>;
 
 /** The answer of the daemon over `control.sock`: its status, and facts that other commands need. */
 export interface DaemonStatus {
-  readonly version: string;
   /** Address and port. */
   readonly listening: string;
   readonly tls: boolean;

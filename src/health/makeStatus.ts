@@ -3,7 +3,7 @@ import { WAL_WARN_BYTES } from '../base/limits.ts';
 import { DAY_MS } from '../base/units.ts';
 import type { Validity } from '../host/tlsCertificate.ts';
 import { withDatabase } from '../store/db/withDatabase.ts';
-import type { CopyStatus, DaemonStatus, ShipStatus, Status } from './boxStatus.ts';
+import type { CopyStatus, ShipStatus, Status } from './boxStatus.ts';
 import { problem, type StatusProblem } from './problems.ts';
 import { type SourceFindings, sourceProblems } from './sourceProblems.ts';
 import { readStoreFacts, type StoreFacts } from './storeFacts.ts';
@@ -11,9 +11,8 @@ import { THRESHOLDS } from './thresholds.ts';
 
 /** All that the daemon judges a box by. */
 export interface BoxFacts extends SourceFindings {
-  readonly daemon: Pick<DaemonStatus, 'version' | 'listening' | 'tls' | 'certificate'> & {
-    readonly started_at: string;
-  };
+  readonly daemon: Status['daemon'];
+  readonly certificate: Validity | null;
   /** Events are rejected until there is room. */
   readonly isFull: boolean;
   /** Part of the database was found damaged since the start. */
@@ -31,13 +30,11 @@ export function makeStatus(facts: BoxFacts, nowMs: number): Status {
   const { daemon, rates, copy = null, ship = null, sources } = facts;
   const { store, tokens } = facts.store;
   const problems = findProblems(facts, nowMs);
-  const { version, started_at, listening, tls } = daemon;
   const isFailing = problems.some(({ level }) => level === 'fail');
   return {
     state: isFailing ? 'failing' : problems.length > 0 ? 'attention' : 'ok',
     problems,
-    daemon: { running: true, version, started_at, listening, tls },
-    ...{ store, copy, ship, tokens, rates },
+    ...{ daemon, store, copy, ship, tokens, rates },
     sources: sources.map(({ quiet_s, missing_s, odd_fields, odd_times, ...source }) => source),
   };
 }
@@ -73,13 +70,13 @@ export async function statusWithoutDaemon(data: DataDirectory, isRunning: boolea
 
 /** @returns what needs a person, the worst first. A fault that ends by itself is not a problem. */
 export function findProblems(facts: BoxFacts, nowMs: number): StatusProblem[] {
-  const { store, daemon, copy, ship } = facts;
+  const { store, certificate, copy, ship } = facts;
   const { tokens, erasureMs, isDamaged } = store;
   const found = [
     ...(isDamaged || facts.isDamaged ? [problem('damage')] : []),
     ...(tokens.active === 0 && tokens.retiring === 0 ? [problem('no_token')] : []),
     ...sourceProblems(facts),
-    ...certificateProblems(daemon.certificate, nowMs),
+    ...certificateProblems(certificate, nowMs),
     ...diskProblems(store, facts),
     ...backupProblems(store, nowMs),
     ...(erasureMs === undefined ? [] : [problem('erasure_unfinished', erasureMs)]),

@@ -17,7 +17,7 @@ const ago = (seconds: number) => new Date(NOW - seconds * 1_000).toISOString();
 /** A box without problems, except the given facts. */
 function box(facts: Partial<BoxFacts>, store: object = {}, ship: object = {}): BoxFacts {
   return {
-    daemon: { version: '1', listening: '', tls: false, certificate: null, started_at: ago(60) },
+    certificate: null,
     sources: [],
     refusals: [],
     quiet_venue: null,
@@ -76,7 +76,7 @@ const unauthorized = { code: 'unauthorized', source: null, is_over: false, reque
 const cameras = (more: object) => ({ sources: [camera, { ...camera, source: 'other', ...more }] });
 const oldToken = (ends_in_s: number) => ({ old_tokens: [{ id: 1, ends_in_s, clients: ['10.0.7.31'] }] });
 const until = (valid_from: string, expires_at: string) =>
-  box({ daemon: { certificate: { valid_from, expires_at } } as BoxFacts['daemon'] });
+  box({ certificate: { valid_from, expires_at } as BoxFacts['certificate'] });
 const WAITING = [{ sender: 'cam', events: 12 }];
 
 /** Just beyond each threshold, and just within it. */

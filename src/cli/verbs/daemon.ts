@@ -148,16 +148,13 @@ export function boxStatus(
   startedAt: string,
 ): DaemonStatus {
   const listening = address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
-  const about = {
-    version,
-    listening,
-    tls: certificate !== undefined,
-    certificate: certificate ? { ...certificate.validity, sha256: certificate.fingerprint } : null,
-  };
+  const tls = certificate !== undefined;
+  const shown = certificate ? { ...certificate.validity, sha256: certificate.fingerprint } : null;
   const { data, minFree, quiet, venue = null } = options;
   const facts = {
     ...telemetry.report(),
-    daemon: { ...about, started_at: startedAt },
+    daemon: { running: true, version, started_at: startedAt, listening, tls },
+    certificate: shown,
     waiting: rejected.waiting,
     old_tokens: store.tokens.old,
     is_quiet_hours: quiet !== undefined && isQuiet(quiet, new Date()),
@@ -167,7 +164,7 @@ export function boxStatus(
     store: store.look((db) => readStoreFacts(data, db)),
     ...{ copy: undefined, ship: undefined, ...elsewhereOf(store, options) },
   };
-  return { ...about, venue, status: makeStatus(facts, Date.now()) };
+  return { listening, tls, certificate: shown, venue, status: makeStatus(facts, Date.now()) };
 }
 
 /** @returns the line that `systemctl status` shows. */
