@@ -7,16 +7,13 @@ import type { CopyStatus, ShipStatus, Status } from './boxStatus.ts';
 import { problem, type StatusProblem } from './problems.ts';
 import { type SourceFindings, sourceProblems } from './sourceProblems.ts';
 import { readStoreFacts, type StoreFacts } from './storeFacts.ts';
+import type { StoreWatch } from './storeWatch.ts';
 import { THRESHOLDS } from './thresholds.ts';
 
 /** All that the daemon judges a box by. */
-export interface BoxFacts extends SourceFindings {
+export interface BoxFacts extends SourceFindings, Pick<StoreWatch, 'isFull' | 'isDamaged'> {
   readonly daemon: Status['daemon'];
   readonly certificate: Validity | null;
-  /** Events are rejected until there is room. */
-  readonly isFull: boolean;
-  /** Part of the database was found damaged since the start. */
-  readonly isDamaged: boolean;
   /** Free space that the operator wants; 0: any. */
   readonly minFreeBytes: number;
   readonly store: StoreFacts;

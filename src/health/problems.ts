@@ -70,21 +70,17 @@ export const BOX_PROBLEMS = {
     `${from} sent ${counted(requests, 'request')} without a valid token, the last one ${span(agoS)} ago.`,
     'Give this camera the newest token of the venue. If nobody has it, make a new one with "sudo courtd token rotate".',
   ]),
-  refused: warn(({ sender, from, last, events }: Rejected) => [
-    `${from}: ${
-      last === undefined
-        ? ''
-        : `${counted(last.requests, 'request')} of the last day rejected, the last one ${span(last.agoS)} ago (${last.code})${events > 0 ? '; ' : ''}`
-    }${events > 0 ? `${counted(events, 'rejected event')} kept, and not stored yet` : ''}.`,
-    [
-      last === undefined ? '' : (REJECTED[last.code] ?? ''),
-      events === 0
-        ? 'Run "courtd rejections" to see each request.'
-        : `Run "sudo courtd rejections export --source ${shellWord(sender)} -o rejected.ndjson", correct the file and run "sudo courtd import rejected.ndjson". To delete them instead, run "sudo courtd rejections drop ID" for each ID that "courtd rejections" lists.`,
-    ]
-      .join(' ')
-      .trim(),
-  ]),
+  refused: warn(({ sender, from, last, events }: Rejected) => {
+    const rejected =
+      last &&
+      `${counted(last.requests, 'request')} of the last day rejected, the last one ${span(last.agoS)} ago (${last.code})`;
+    const kept = events > 0 && `${counted(events, 'rejected event')} kept, and not stored yet`;
+    const next = kept
+      ? `Run "sudo courtd rejections export --source ${shellWord(sender)} -o rejected.ndjson", correct the file and run "sudo courtd import rejected.ndjson". To delete them instead, run "sudo courtd rejections drop ID" for each ID that "courtd rejections" lists.`
+      : 'Run "courtd rejections" to see each request.';
+    const advice = [last && REJECTED[last.code], next].filter(Boolean).join(' ');
+    return [`${from}: ${[rejected, kept].filter(Boolean).join('; ')}.`, advice];
+  }),
   bug: fail((from: string, requests: number) => [
     `${from}: ${counted(requests, 'request')} failed because of an error in courtd.`,
     'Run "sudo courtd support -o support.txt", and send the file to the developers of courtd.',

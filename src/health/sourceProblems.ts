@@ -1,6 +1,5 @@
 import type { WaitingEvents } from '../store/refused/refusedFile.ts';
 import type { OldToken } from '../store/tokens/tokenUse.ts';
-import type { RefusalReport } from '../telemetry/refusals.ts';
 import type { SourceReport } from '../telemetry/source.ts';
 import type { TelemetryReport } from '../telemetry/telemetry.ts';
 import { problem, REJECTED, type Rejected, type StatusProblem } from './problems.ts';
@@ -81,15 +80,17 @@ function clockProblems(sources: readonly SourceReport[]): StatusProblem[] {
 function rejectedProblems({ refusals, waiting, sources }: SourceFindings): StatusProblem[] {
   const found: StatusProblem[] = [];
   const rejected = new Map<string, Rejected>();
-  for (const refusal of refusals) {
-    const { code, client, source, court_id, requests, ago_s, is_over } = refusal;
+  for (const { code, client, source, court_id, requests, ago_s, is_over } of refusals) {
     const from = source === null ? nameOf(client, sources) : `${source} on ${court_id ?? '?'}`;
     if (code === 'unauthorized') {
       if (!is_over && requests >= THRESHOLDS.unauthorized)
         found.push(problem('token_refused', from, requests, ago_s));
     } else if (ago_s > THRESHOLDS.refused_s) continue;
     else if (code === 'internal_error') found.push(problem('bug', from, requests));
-    else if (isProblem(refusal)) {
+    else if (
+      REJECTED[code] !== undefined &&
+      (code !== 'rate_limited' || requests >= THRESHOLDS.rate_limited)
+    ) {
       const sender = source ?? client;
       const { last } = rejected.get(sender) ?? {};
       const newest = last === undefined || ago_s < last.agoS ? { code, agoS: ago_s } : last;
@@ -105,10 +106,6 @@ function rejectedProblems({ refusals, waiting, sources }: SourceFindings): Statu
     ...found,
     ...[...rejected.values()].slice(0, SENDERS_REPORTED).map((one) => problem('refused', one)),
   ];
-}
-
-function isProblem({ code, requests }: RefusalReport): boolean {
-  return REJECTED[code] !== undefined && (code !== 'rate_limited' || requests >= THRESHOLDS.rate_limited);
 }
 
 /** @returns an address with the sources that are known there; any other name as it is. */

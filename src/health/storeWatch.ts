@@ -9,8 +9,8 @@ import { logProblem, problem } from './problems.ts';
 export class StoreWatch {
   /** Events are rejected until there is room. */
   isFull = false;
-  /** How often a part of the database was found damaged. */
-  damageReports = 0;
+  /** A part of the database was found damaged. */
+  isDamaged = false;
 
   /** @param data the data directory. @returns what the store calls. After `fatal` the process ends. */
   events(log: Log, data: DataDirectory): StoreEvents {
@@ -29,7 +29,7 @@ export class StoreWatch {
         logger.info('there is room on the disk again: events are stored');
       },
       damaged: (error) => {
-        this.damageReports++;
+        this.isDamaged = true;
         logProblem(logger, problem('damage'), { code: sqliteCode(error) }, 'error');
       },
       unexpected: (err) => logger.error({ err }, BUG),

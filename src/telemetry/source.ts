@@ -18,19 +18,6 @@ const USUAL_TIMES = 3;
 /** Names of the faults that are not odd payload fields. */
 const [CONFLICT, ODD_TIME] = ['conflict', 'odd_time'];
 
-/** Something wrong with the events of a source, until an hour has passed without such an event: how many, and when the last came. */
-interface Fault {
-  readonly events: number;
-  readonly at: number;
-}
-
-/** A pause that ended, and how many as long have ended since. */
-interface Pause {
-  readonly endedAt: number;
-  readonly ms: number;
-  longerSince: number;
-}
-
 /** A source as in `courtd status --json`, and at the end what its problems are found by. */
 export type SourceReport = ReturnType<Source['report']>;
 
@@ -54,10 +41,13 @@ export class Source implements Rhythm {
   readonly lateness = new Lateness();
   /** The third longest pause of the 24 hours before its last pause ended, in milliseconds; 0 if there is none. */
   usualPauseMs = 0;
-  /** In the order in which they ended, without those that can no longer become the third longest. */
-  #pauses: Pause[] = [];
-  /** By name: odd payload fields are few, as many as fields times kinds of values. */
-  readonly #faults = new Map<string, Fault>();
+  /** In the order in which they ended, with how many as long have ended since; without what can no longer be the third longest. */
+  #pauses: { readonly endedAt: number; readonly ms: number; longerSince: number }[] = [];
+  /**
+   * Until an hour has passed without such an event: how many, and when the last came. By name: odd payload fields are as many as
+   * fields times kinds of values.
+   */
+  readonly #faults = new Map<string, { readonly events: number; readonly at: number }>();
   /** When an event last came whose eot is within a day of its receipt. */
   #rightTimeAt = Number.NEGATIVE_INFINITY;
   readonly #minute = new SlidingCounts(...WINDOWS.minute);

@@ -8,12 +8,9 @@ import { Client } from './client.ts';
 import type { RefusalReport, Refused } from './refusals.ts';
 import { Source, type SourceReport } from './source.ts';
 
-/** Days on which other sources sent, after which a source is forgotten; and the milliseconds if the table is full. */
-const FORGOTTEN = { days: 30, ifFullMs: 3_600_000 } as const;
+/** A source is forgotten after days on which others sent, or if the table is full; a client after so long. */
+const FORGOTTEN = { days: 30, ifFullMs: 3_600_000, clientMs: 30 * DAY_MS } as const;
 const NOTHING: StoredSources = { days: 0, sources: [] };
-
-/** How long a client is remembered. */
-const CLIENT_MS = 30 * DAY_MS;
 
 /** How long a venue may be quiet after several courts stopped at once: within so long of each other, after an hour of play. */
 const QUIET = { ms: 300_000, togetherMs: 10_000, playMs: 3_600_000 } as const;
@@ -141,7 +138,7 @@ export class SourceTable {
       this.#count--;
     }
     for (const { address, heardAt } of this.#clients.values())
-      if (now - heardAt > CLIENT_MS) this.#clients.delete(address);
+      if (now - heardAt > FORGOTTEN.clientMs) this.#clients.delete(address);
     for (const [court, sources] of this.#courts) if (sources.size === 0) this.#courts.delete(court);
   }
 

@@ -159,7 +159,7 @@ export function boxStatus(
     old_tokens: store.tokens.old,
     is_quiet_hours: quiet !== undefined && isQuiet(quiet, new Date()),
     isFull: watch.isFull,
-    isDamaged: watch.damageReports > 0,
+    isDamaged: watch.isDamaged,
     minFreeBytes: minFree,
     store: store.look((db) => readStoreFacts(data, db)),
     ...{ copy: undefined, ship: undefined, ...elsewhereOf(store, options) },
