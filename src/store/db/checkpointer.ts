@@ -36,9 +36,7 @@ type WalStateRow = [busy: number, log: number, checkpointed: number];
 export class Checkpointer {
   readonly #file: string;
   readonly #onFailure: (error: unknown) => void;
-  readonly #noop: Statement<[], WalStateRow>;
-  readonly #passive: Statement<[], WalStateRow>;
-  readonly #truncate: Statement<[], WalStateRow>;
+  readonly #modes: Readonly<Record<'NOOP' | 'PASSIVE' | 'TRUNCATE', Statement<[], WalStateRow>>>;
   #worker: Promise<void> | undefined;
   #notBefore = 0;
   #hasStopped = false;
@@ -51,29 +49,28 @@ export class Checkpointer {
     this.#file = db.name;
     this.#onFailure = onFailure;
     db.pragma('wal_autocheckpoint = 0');
-    this.#noop = db.prepare<[], WalStateRow>('PRAGMA main.wal_checkpoint(NOOP)').raw();
-    this.#passive = db.prepare<[], WalStateRow>('PRAGMA main.wal_checkpoint(PASSIVE)').raw();
-    this.#truncate = db.prepare<[], WalStateRow>('PRAGMA main.wal_checkpoint(TRUNCATE)').raw();
+    const prepare = (mode: string) =>
+      db.prepare<[], WalStateRow>(`PRAGMA main.wal_checkpoint(${mode})`).raw();
+    this.#modes = { NOOP: prepare('NOOP'), PASSIVE: prepare('PASSIVE'), TRUNCATE: prepare('TRUNCATE') };
   }
 
   /** Whether `step` has work to do, as of a look CHECKPOINT_LOOK_MS ago at most. */
   get isDue(): boolean {
     if (this.#hasStopped || this.#worker !== undefined || performance.now() < this.#notBefore) return false;
-    const [, log, checkpointed] = this.#state();
-    const isDue = log >= CHECKPOINT_FRAMES && checkpointed < log;
+    const isDue = this.#left('NOOP') >= CHECKPOINT_FRAMES;
     if (!isDue) this.#pause(CHECKPOINT_LOOK_MS);
     return isDue;
   }
 
   /** Checkpoints as many frames as readers allow. Call it between transactions, if `isDue`. */
   step(): void {
-    if (!this.#isShort()) this.#worker = this.#runInWorker();
-    else if (!this.#run(this.#passive)) this.#pause(CHECKPOINT_RETRY_MS);
+    if (this.#left('NOOP') > INLINE_CHECKPOINT_FRAMES) this.#worker = this.#runInWorker();
+    else if (this.#left('PASSIVE') > 0) this.#pause(CHECKPOINT_RETRY_MS);
   }
 
   /** Truncates the WAL, if no reader needs it and few frames are left to copy. */
   truncate(): void {
-    if (!this.#hasStopped && this.#isShort()) this.#run(this.#truncate);
+    if (!this.#hasStopped && this.#left('NOOP') <= INLINE_CHECKPOINT_FRAMES) this.#left('TRUNCATE');
   }
 
   /**
@@ -89,28 +86,14 @@ export class Checkpointer {
     await this.#worker;
   }
 
-  #isShort(): boolean {
-    const [, log, checkpointed] = this.#state();
-    return log - checkpointed <= INLINE_CHECKPOINT_FRAMES;
-  }
-
-  #state(): WalStateRow {
+  /** Runs a checkpoint. @returns how many frames are left to copy then, because a reader keeps them; 0 if it fails. */
+  #left(mode: 'NOOP' | 'PASSIVE' | 'TRUNCATE'): number {
     try {
-      return this.#noop.get()!;
+      const [, log, checkpointed] = this.#modes[mode].get()!;
+      return log - checkpointed;
     } catch (error) {
       this.#fail(error);
-      return [1, 0, 0];
-    }
-  }
-
-  /** @returns whether all frames are copied now: not if a reader keeps some, or on failure. */
-  #run(checkpoint: Statement<[], WalStateRow>): boolean {
-    try {
-      const [, log, checkpointed] = checkpoint.get()!;
-      return log === checkpointed;
-    } catch (error) {
-      this.#fail(error);
-      return false;
+      return 0;
     }
   }
 
@@ -128,7 +111,7 @@ export class Checkpointer {
     const failure = await runInThread(statement, () => !this.#hasStopped);
     this.#worker = undefined;
     if (failure !== undefined) this.#fail(failure);
-    else if (!this.#isShort()) this.#pause(CHECKPOINT_RETRY_MS);
+    else if (this.#left('NOOP') > INLINE_CHECKPOINT_FRAMES) this.#pause(CHECKPOINT_RETRY_MS);
   }
 
   #fail(error: unknown): void {
