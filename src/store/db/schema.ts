@@ -2,18 +2,9 @@ import type { Database } from 'better-sqlite3';
 import { RANDOM_NAME } from './epochs.ts';
 
 /**
- * The layout of courtd.db (../../ARCHITECTURE.md#layout). `user_version` counts the migrations that have been
- * applied.
- *
- * - Names are interned: a camera repeats the same venue, court, source, type and schema version in every
- *   event, so the five together are one `origin`. No id is assigned twice, because readers and the daemon
- *   cache them.
- * - `event` is append-only, except for prunes: `seq` is the order of arrival.
- * - There is no index by eot: readers sort (sessionReader.ts). A session counts its events (sessionCounter.ts).
- * - The keys of events after `flushed.up_to` are only in the memory of the daemon, and can be recomputed from
- *   `event` (keys.ts).
- * - No table that takes events has a constraint, other than its key, that OR IGNORE could swallow.
- * - `conflict` counts every event in conflict; `conflict_copy` keeps the content of the newest ones.
+ * The layout of courtd.db (../../ARCHITECTURE.md#layout). `user_version` counts the migrations that have been applied. No id is assigned
+ * twice, because readers and the daemon cache them. No table that takes events has a constraint, other than its key, that OR IGNORE
+ * could swallow.
  */
 
 /**

@@ -1,7 +1,8 @@
 import Database from 'better-sqlite3';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { APPLICATION_ID, SCHEMA_VERSION } from '../db/schema.ts';
+import { layoutOf } from '../db/openDatabase.ts';
+import { SCHEMA_VERSION } from '../db/schema.ts';
 import { startFault } from '../db/startFault.ts';
 import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow } from '../read/arrivalRow.ts';
 import { Damage } from '../read/damage.ts';
@@ -29,15 +30,12 @@ export interface Contents {
 export function verifyDatabase(file: string, { indexes = false } = {}): Contents {
   const db = new Database(file, { readonly: true, fileMustExist: true, timeout: COMMAND_BUSY_MS });
   try {
-    const number = (name: string) => db.pragma(name, { simple: true }) as number;
-    const version = number('user_version');
-    if (number('application_id') !== APPLICATION_ID || version < 1)
-      throw new OperatorError('is not a courtd database');
+    const version = layoutOf(db);
+    if (version === 0) throw new OperatorError('is not a courtd database');
     if (version > SCHEMA_VERSION)
       throw new OperatorError('was written by a newer courtd, which can restore it');
-    if (db.pragma(indexes ? 'integrity_check' : 'quick_check', { simple: true }) !== 'ok') {
+    if (db.pragma(indexes ? 'integrity_check' : 'quick_check', { simple: true }) !== 'ok')
       throw new OperatorError('is damaged');
-    }
     const fault = startFault(db);
     if (fault !== undefined) throw new OperatorError(fault);
     const contents = db.prepare<[], Contents>(`
