@@ -29,7 +29,7 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
   'Set up:': {
     serve: ['run the daemon', () => import('./verbs/serve.ts')],
     token: ['make, list and revoke the tokens of the venue', () => import('./verbs/token.ts')],
-    check: ['find faults of the set-up, with advice', () => import('./verbs/check.ts')],
+    check: ['check the settings and the machine, with advice', () => import('./verbs/check.ts')],
     backup: ['copy the database while the daemon runs', () => import('./verbs/backup.ts')],
     restore: ['replace the database with a backup or a copy', () => import('./verbs/restore.ts')],
     prune: ['delete old events, or a session', () => import('./verbs/prune.ts')],
@@ -43,16 +43,16 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Verb>>>> = {
     player: ['list, export or erase players', () => import('./verbs/player.ts')],
   },
   'Elsewhere:': {
-    ship: ['send the events to headquarters', () => import('./verbs/ship.ts')],
-    fleet: ['at headquarters: see every box', () => import('./verbs/fleet.ts')],
+    ship: ['ship the events to headquarters', () => import('./verbs/ship.ts')],
+    fleet: ['set up headquarters, and see every box there', () => import('./verbs/fleet.ts')],
     alert: ['report new problems to a webhook or a command', () => import('./verbs/alert.ts')],
     metrics: ['print the metrics as Prometheus text', () => import('./verbs/metrics.ts')],
-    support: ['write one text file for the support', () => import('./verbs/support.ts')],
+    support: ['write one text file for support', () => import('./verbs/support.ts')],
   },
   'For camera vendors:': {
     openapi: ['print the OpenAPI document of POST /v1/events', () => import('./verbs/openapi.ts')],
     simulate: ["simulate a venue's cameras", () => import('./verbs/simulate.ts')],
-    conformance: ['test the camera that sends to it', () => import('./verbs/conformance.ts')],
+    conformance: ['test a camera that sends to it', () => import('./verbs/conformance.ts')],
   },
 };
 
@@ -71,7 +71,7 @@ export function makeProgram(): Command {
     .argParser((text) => new DataDirectory(notEmpty(text)));
   const program: Command = new Command('courtd')
     .usage('<command> [options]')
-    .version(courtdVersion())
+    .version(courtdVersion(), undefined, 'print the version')
     .addOption(data)
     .addHelpText('after', EVERY_COMMAND)
     // A screen has 24 lines: no command lists --help, which has brought the reader here.

@@ -102,7 +102,7 @@ t.test('tail --follow closes the database for a restore, reports it, and continu
   await daemon.stop();
   await Promise.all([tail.letsGo(), early.letsGo()]);
   await restored(backup, data);
-  await tail.said(/a backup was restored.* up to seq 8\..* up to seq 12 .*here/);
+  await tail.said(/A backup was restored.* up to seq 8\..* up to seq 12 .*here/);
   const again = await Daemon.run(t, data, token);
   await again.post(later);
   await again.post(event({ court_id: 'court-2' }));

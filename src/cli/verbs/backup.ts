@@ -15,7 +15,8 @@ import { integer, notEmpty } from '../options/optionParsers.ts';
 import { say } from '../terminal/output.ts';
 
 const HELP = `
-A directory keeps the newest backups. --follow keeps courtd.db there current.
+A directory keeps the newest backups. With --follow it has one copy, courtd.db,
+which "courtd restore" takes like a backup.
 
 Examples:
   sudo courtd backup /mnt/usb/
@@ -27,7 +28,7 @@ export function define(command: Command): void {
   command
     .argument('<place>', 'a directory, or a new file that ends in .db', notEmpty)
     .option('--keep <number>', 'how many backups the directory keeps', keep, BACKUPS_KEPT)
-    .option('--follow', 'keep a copy current, which "courtd restore" accepts')
+    .option('--follow', 'keep a copy current, until Ctrl-C')
     .addHelpText('after', HELP)
     .action((place, { follow }, command) => {
       const keeps = command.getOptionValueSource('keep') === 'cli';

@@ -11,9 +11,9 @@ import { type JsonOption, say, stdoutSink } from '../terminal/output.ts';
 import { sideBySide } from '../terminal/sideBySide.ts';
 
 const HELP = `
-The first version of an event stays stored. It comes again with different
-content if a camera does not raise its revision, or if two cameras use the same
-event_id. The latest version is kept for the newest 1,000 conflicts.
+An event comes again with other content if a camera does not raise its revision,
+or if two cameras use the same event_id. The first version stays stored. The
+latest other version is kept, for the newest 1,000 conflicts.
 
 Example:
   courtd conflicts --json | jq -r '.[] | "\\(.source) \\(.times)"'`;
@@ -47,7 +47,7 @@ async function conflicts(
     return { shown, all: countConflicts(db, id) };
   });
   if (all > shown) say(`Copies that an erasure, a prune or newer conflicts have deleted: ${all - shown}.`);
-  else if (all === 0 && !isJson) say('No event was sent again with different content.');
+  else if (all === 0 && !isJson) say('No event came again with other content.');
   damage.assertNone();
 }
 
@@ -63,7 +63,7 @@ function textOf({ stored, other, times, lastMs }: StoredConflict): string {
   const often = times === 1 ? 'once' : `${times} times`;
   const lines = [
     `${eventId} of ${sessionId}, revision ${revision}`,
-    `  from ${source} on ${courtId}; came again ${often} with different content, last at ${isoTime(lastMs)}`,
+    `  from ${source} on ${courtId}; came again ${often} with other content, last at ${isoTime(lastMs)}`,
     ...(other === null ? [TOO_LARGE] : sideBySide(eventToJson(stored), other)).map((line) => `  ${line}`),
   ];
   return `${lines.map(visible).join('\n')}\n\n`;

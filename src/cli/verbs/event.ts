@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../../base/operatorError.ts';
 import { isoTime } from '../../base/units.ts';
+import { shellWord } from '../../base/visibleText.ts';
 import { eventToJson } from '../../protocol/courtEvent.ts';
 import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
@@ -30,7 +31,7 @@ async function show(sessionId: string, eventId: string, options: DataOption & Js
   if (revisions.length === 0) {
     damage.assertNone();
     throw new OperatorError(
-      `There is no event ${JSON.stringify(eventId)} in session ${JSON.stringify(sessionId)}. "courtd export SESSION" shows them.`,
+      `There is no event ${JSON.stringify(eventId)} in session ${JSON.stringify(sessionId)}. "courtd export ${shellWord(sessionId)}" shows its events.`,
     );
   }
   const current = revisions.at(-1);

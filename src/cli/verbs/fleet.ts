@@ -50,7 +50,7 @@ async function init(url: string): Promise<void> {
   const made = await withHeadquarters(url, createStreams);
   for (const { name, outcome, copies } of made) printText(`${name}: ${outcome}, copies: ${copies}\n`);
   say(
-    'courtd: every server must have "sync_interval: always" in its block jetstream. Without it a power cut can lose events that ' +
+    'courtd: Every server must have "sync_interval: always" in its block jetstream. Without it a power cut can lose events that ' +
       'headquarters has acknowledged and a box has deleted.',
   );
 }

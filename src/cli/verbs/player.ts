@@ -31,7 +31,7 @@ export function define(command: Command): void {
     .action((player, _options, command) => exportPlayer(player, command.optsWithGlobals()));
   command
     .command('erase')
-    .description('take a player out of every event, and print a receipt')
+    .description('erase a player from every event, and print a receipt')
     .argument('<player>', '', notEmpty)
     .option('--before <time>', 'only out of events that happened before it', parseTime)
     .option('--dry-run', 'only report what would be erased')

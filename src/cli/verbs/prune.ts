@@ -28,7 +28,7 @@ Examples:
   sudo courtd prune --session match-17`;
 
 export function define(command: Command): void {
-  const age = new Option('--older-than <time>', 'received before it, or an age such as 90d ago');
+  const age = new Option('--older-than <time>', 'events received before this time, or age such as 90d');
   const session = new Option('--session <id>', 'all events of this session, whatever their age');
   command
     .addOption(age.argParser(parseTimeOrAge))
@@ -99,11 +99,10 @@ async function findExpired(data: DataDirectory, db: Database, which: PruneSelect
 /** @returns what else there is of that age; empty if there is nothing. */
 function recordsText(records: OldRecords, rejections: number): string {
   const databases = new Set(records.databases.map(({ database }) => database)).size;
-  const bytes = records.databases.reduce((sum, file) => sum + file.bytes, 0);
   return [
     counted(records.conflictCopies, 'conflict copy', 'conflict copies'),
     counted(rejections, 'rejection'),
-    `${counted(databases, 'old database')} (${bytesFor(bytes)})`,
+    counted(databases, 'old database'),
   ]
     .filter((text) => !text.startsWith('0 '))
     .join(', ');

@@ -49,7 +49,7 @@ export function define(command: Command): void {
   command
     .command('export')
     .description('write the events of rejected requests that are not stored, with the faults of each')
-    .option('--source <name>', 'only of this source, or of this address if that is not known', notEmpty)
+    .option('--source <name>', 'only of this source, or of this address if it is unknown', notEmpty)
     .addOption(output())
     .addHelpText('after', EXPORT_HELP)
     .action((_options, command) => exportEvents(command.optsWithGlobals()));
@@ -57,8 +57,8 @@ export function define(command: Command): void {
     .command('drop')
     .description('delete rejected requests, with their events')
     .argument('[id...]')
-    .option('--older-than <age>', 'only those rejected longer ago: a number with s, m, h or d', parsePeriod)
-    .option('--all', 'all of them')
+    .option('--older-than <age>', 'only those of this age, such as 7d', parsePeriod)
+    .option('--all', 'all rejected requests')
     .addHelpText('after', '\nExample:\n  sudo courtd rejections drop --older-than 7d')
     .action((ids: string[], { olderThan, all }, command) => {
       if ([ids.length > 0, olderThan !== undefined, all !== undefined].filter(Boolean).length !== 1)

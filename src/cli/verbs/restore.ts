@@ -9,19 +9,20 @@ import { notEmpty } from '../options/optionParsers.ts';
 import { say } from '../terminal/output.ts';
 
 const HELP = `
-The daemon must be stopped. The replaced database is kept under another name.
+Stop the daemon first. The replaced database is kept under another name.
 
 Examples:
+  sudo systemctl stop courtd.socket courtd.service
   sudo courtd restore /mnt/usb/courtd-20260314T031500Z.db
   courtd fleet tail nats://hq-1 --box venue-7 | sudo courtd restore -
 
-Lines have neither tokens nor the list of erased players: make a token with
-"courtd token rotate", and erase again every player who had been erased.`;
+Lines have no tokens and no list of erased players. Make a token with
+"courtd token rotate", and erase again each player who had been erased.`;
 
 export function define(command: Command): void {
   command
-    .argument('<file>', 'a backup or a copy; - is lines of "fleet tail" on standard input', notEmpty)
-    .option('--salvage', 'also add what the replaced database has and the backup has not')
+    .argument('<file>', 'a backup or a copy; "-" reads the lines of "courtd fleet tail"', notEmpty)
+    .option('--salvage', 'also add the events that only the replaced database has')
     .addHelpText('after', HELP)
     .action((file, _options, command) => restore(file, command.optsWithGlobals()));
 }
@@ -63,7 +64,7 @@ function sentencesOf(restored: Restored, file: string, name: string): string[] {
 }
 
 const LEDGER_LOST =
-  'There was no list of erased players here that can be read: erase the players of later erasures again ("courtd player erase ID").';
+  'This place had no list of erased players that can be read. Erase again each player who was erased after the backup: "courtd player erase ID".';
 
 function salvagedSentence({ accepted, unreadable, unreadableDatabases }: Salvaged): string {
   const lost = unreadable === 0 ? '' : ` Up to ${counted(unreadable, 'event')} could not be read.`;

@@ -1,15 +1,5 @@
 import type { Command } from 'commander';
-import {
-  BODY_BYTES,
-  BODY_LIMIT_BYTES,
-  CONNECTIONS,
-  CONNECTIONS_PER_ADDRESS,
-  MIN_FREE_BYTES,
-  PORT,
-  RATE_LIMIT_MAX_PER_S,
-  RATE_PER_S,
-  REFUSED_BYTES,
-} from '../../base/limits.ts';
+import * as limits from '../../base/limits.ts';
 import { bytesFor } from '../../base/units.ts';
 import { LOG_LEVELS } from '../../host/logLevels.ts';
 import {
@@ -28,35 +18,42 @@ Each option has a variable: --body-limit is COURTD_BODY_LIMIT.
   courtd serve --data ./data --host 127.0.0.1 --port 4001`;
 
 export function define(command: Command): void {
+  const text = (flags: string, description: string, parse: (text: string) => unknown = notEmpty) =>
+    command.addOption(option(flags, description).argParser(parse));
   const number = (flags: string, description: string, usual: number, most: number) =>
-    option(flags, description).default(usual).argParser(integer(0, most));
-  const size = (flags: string, description: string, usual: number, least = 0, most = Infinity) =>
-    option(flags, description)
-      .default(usual, bytesFor(usual).replace('.0 ', ''))
-      .argParser(sizeBetween(least, most));
+    command.addOption(option(flags, description).default(usual).argParser(integer(0, most)));
+  const size = (flags: string, description: string, usual: number, least = 0, most = Infinity) => {
+    const shown = bytesFor(usual).replace('.0 ', '');
+    command.addOption(option(flags, description).default(usual, shown).argParser(sizeBetween(least, most)));
+  };
   const keep = (flags: string, description: string) =>
-    option(flags, description).default(0, '0').argParser(parseKeep);
-  const { least, most } = BODY_LIMIT_BYTES;
+    command.addOption(option(flags, description).default(0, '0').argParser(parseKeep));
+  const { least, most } = limits.BODY_LIMIT_BYTES;
+  command.addOption(
+    option('--host <address>', 'the address to listen on').default('0.0.0.0').argParser(notEmpty),
+  );
+  number('--port <n>', 'the port; 0 picks one', limits.PORT, 65_535);
+  text('--venue <id>', 'accept only events of this venue_id', parseName);
+  number(
+    '--rate-limit <n>',
+    'requests per second per address',
+    limits.RATE_PER_S,
+    limits.RATE_LIMIT_MAX_PER_S,
+  );
+  const connections = limits.CONNECTIONS_PER_ADDRESS;
+  number('--connections-per-address <n>', 'open at once; 0: no limit', connections, limits.CONNECTIONS);
+  size('--body-limit <size>', 'the largest body', limits.BODY_BYTES, least, most);
+  size('--min-free <size>', 'warn if less disk is free', limits.MIN_FREE_BYTES);
+  keep('--keep <age>', 'delete older events; 0: never');
+  keep('--keep-positions <age>', 'the same for PLAYER_POSITION');
+  text('--quiet <from-to>', 'do not report silent cameras in these hours', parseQuietHours);
+  size('--refused-bytes <size>', 'space for rejected requests', limits.REFUSED_BYTES);
+  const level = option('--log-level <level>', 'debug, info, warn or error');
+  command.addOption(level.choices(LOG_LEVELS).default('info'));
+  text('--tls-cert <file>', 'a certificate for TLS; SIGHUP reads it again');
+  text('--tls-key <file>', 'the private key of the certificate');
   command
-    .addOption(option('--host <address>', 'the address to listen on').default('0.0.0.0').argParser(notEmpty))
-    .addOption(number('--port <n>', 'the port; 0 picks one', PORT, 65_535))
-    .addOption(option('--venue <id>', 'accept only events of this venue_id').argParser(parseName))
-    .addOption(number('--rate-limit <n>', 'requests/s of one address', RATE_PER_S, RATE_LIMIT_MAX_PER_S))
-    .addOption(number('--connections-per-address <n>', '0 is no limit', CONNECTIONS_PER_ADDRESS, CONNECTIONS))
-    .addOption(size('--body-limit <size>', 'the largest body', BODY_BYTES, least, most))
-    .addOption(size('--min-free <size>', 'free space to warn below', MIN_FREE_BYTES))
-    .addOption(keep('--keep <age>', 'age at which events are deleted'))
-    .addOption(keep('--keep-positions <age>', 'the same for PLAYER_POSITION'))
-    .addOption(
-      option('--quiet <from-to>', 'do not report silent cameras in these hours').argParser(parseQuietHours),
-    )
-    .addOption(size('--refused-bytes <size>', 'space for rejected bodies', REFUSED_BYTES))
-    .addOption(
-      option('--log-level <level>', 'debug, info, warn or error').choices(LOG_LEVELS).default('info'),
-    )
-    .addOption(option('--tls-cert <file>', 'serve TLS; SIGHUP reads it again').argParser(notEmpty))
-    .addOption(option('--tls-key <file>', 'the private key of the certificate').argParser(notEmpty))
-    .addOption(runDir('where to write status.json, metrics.prom'))
+    .addOption(runDir('where to write status.json and metrics.prom'))
     .addHelpText('after', HELP)
     .action(async ({ tlsCert, tlsKey }, command) => {
       if ((tlsCert === undefined) !== (tlsKey === undefined)) {

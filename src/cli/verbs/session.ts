@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { counted } from '../../base/units.ts';
+import { shellWord } from '../../base/visibleText.ts';
 import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { listSessions, summarizeSession } from '../../store/read/sessions.ts';
@@ -36,11 +37,11 @@ async function show(name: string, options: DataOption & JsonOption): Promise<voi
   const damage = new Damage();
   const summary = await withDatabase(options, (db) => summarizeSession(db, name, damage));
   if (options.json) printJson(summary);
-  else print(summary);
+  else print(name, summary);
   damage.assertNone();
 }
 
-function print(summary: ReturnType<typeof summarizeSession>): void {
+function print(name: string, summary: ReturnType<typeof summarizeSession>): void {
   // If revisions are times, each event has its own: --json has them.
   const { by_type, by_court, by_revision: _, lateness, ...line } = summary;
   const counts = (byName: Readonly<Record<string, number>>) =>
@@ -61,6 +62,6 @@ function print(summary: ReturnType<typeof summarizeSession>): void {
   printText(pairs);
   if (summary.conflicts > 0)
     say(
-      `${counted(summary.conflicts, 'conflict')}: events sent again with different content; the first version is kept. A camera that corrects an event must raise its revision, and no two cameras may use the same event_id: a UUID is unique.`,
+      `${counted(summary.conflicts, 'event')} came again with other content: the first version is kept. "courtd conflicts ${shellWord(name)}" shows both.`,
     );
 }

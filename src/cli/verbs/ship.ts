@@ -28,8 +28,8 @@ Example:
 
 export function define(command: Command): void {
   command
-    .option('--once', 'end when all stored events have been shipped')
-    .option('--new-epoch', 'begin a log of its own after this box was cloned, and end')
+    .option('--once', 'exit when all stored events have been shipped')
+    .option('--new-epoch', 'begin a new log after this box was cloned, and exit')
     .addHelpText('after', HELP)
     .action((_options, command) => ship(command.optsWithGlobals()));
 }
@@ -76,6 +76,6 @@ async function beginNewEpoch(data: DataOption['data']): Promise<void> {
     printData(`${readEpochs(db).at(-1)!.name}\n`);
   });
   say(
-    'courtd: this box ships a log of its own from now on. Start the shipper again: "sudo systemctl restart courtd-ship".',
+    'courtd: This box ships a log of its own from now on. Start the shipper again: "sudo systemctl restart courtd-ship".',
   );
 }

@@ -14,16 +14,16 @@ import { integer, json, ofType } from '../options/optionParsers.ts';
 import { type JsonOption, say, stdoutSink } from '../terminal/output.ts';
 
 const HELP = `
-With --order eot each event is held for 500 ms after its arrival; one that
-happened before what was printed comes at once, marked as late.
+With --order eot courtd holds each event for 500 ms and sorts them. An event
+that happened before what was printed comes at once, marked as late.
 
 Examples:
   courtd tail --follow --court court-2
   courtd tail --json --follow --after 123456 >> events.ndjson`;
 
 export function define(command: Command): void {
-  const after = new Option('--after <seq>', 'every later event; 0 for all (default: the newest 10)');
-  const order = new Option('--order <order>', 'of arrival, or of eot').choices(['arrival', 'eot']);
+  const after = new Option('--after <seq>', 'every event behind this one; 0: all (default: the newest 10)');
+  const order = new Option('--order <order>', 'the order of the events').choices(['arrival', 'eot']);
   command
     .option('--follow', 'continue with the events that arrive')
     // A shipper gives the seq on standard input, once it knows it.
@@ -120,8 +120,8 @@ function tellRestored(seq: number, { restored }: Arrivals): void {
   if (restored === undefined) return;
   say(
     restored >= seq
-      ? 'courtd: a backup was restored, which has every event up to here.'
-      : `courtd: a backup was restored, which has the events up to seq ${restored}. Those up to seq ${seq} that were printed here are gone; the same numbers belong to other events from now on.`,
+      ? 'courtd: A backup was restored, which has every event up to here.'
+      : `courtd: A backup was restored, which has the events up to seq ${restored}. Those up to seq ${seq} that were printed here are gone; the same numbers belong to other events from now on.`,
   );
 }
 
@@ -129,7 +129,7 @@ function tellRestored(seq: number, { restored }: Arrivals): void {
 function tellBeyond(seq: number, { lastSeq }: Arrivals): void {
   if (seq <= lastSeq) return;
   say(
-    `courtd: seq ${seq} has not been given yet, the last one is ${lastSeq}: the cursor is of another database, or of before a restore. Events up to seq ${seq} will not be shown; --after ${lastSeq} shows them.`,
+    `courtd: --after ${seq} is of another database, or of before a restore: the last event is seq ${lastSeq}. Use "--after ${lastSeq}" to see every event that comes.`,
   );
 }
 
@@ -141,7 +141,7 @@ function patience(follows: boolean) {
       try {
         const result = await work();
         hasRead = true;
-        if (told !== '') say('courtd: the database can be read again.');
+        if (told !== '') say('courtd: The database can be read again.');
         return result;
       } catch (error) {
         if (!(error instanceof TemporarilyUnreadable && follows && hasRead)) throw error;

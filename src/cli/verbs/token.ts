@@ -22,7 +22,7 @@ export function define(command: Command): void {
   const grace = new Option('--grace <time>', 'how long older tokens keep working; 0 ends them at once');
   command
     .command('rotate')
-    .description('make a new token, and print it alone on standard output')
+    .description('make a new token, and print it')
     .addOption(grace.default(TOKEN_GRACE_S, '24h').argParser(parseDuration))
     .addHelpText('after', '\nExamples:\n  sudo courtd token rotate\n  sudo courtd token rotate --grace 0')
     .action((_options, command) => rotate(command.optsWithGlobals()));
@@ -65,7 +65,7 @@ async function rotate(options: RotateOptions): Promise<void> {
   const ends = options.grace === 0 ? 'no longer work' : `stop working at ${end} at the latest`;
   const ending = older === 0 ? '' : ` The older tokens ${ends}.`;
   const made = isNew ? ` There was no database in ${options.data}: a new, empty one was made.` : '';
-  say(`Give it to every camera: it is shown only once.${ending}${made}`);
+  say(`Give this token to every camera: it is shown only once.${ending}${made}`);
   sayAddresses(cameraAddresses(options.data, await askStatus(options.data).catch(() => undefined)));
 }
 
@@ -90,12 +90,9 @@ async function revoke(id: number, options: DataOption): Promise<void> {
     before: revokeToken(db, id, now),
     left: listTokens(db).filter((token) => isValid(token, now)).length,
   }));
-  const state = tokenState(before, now);
-  say(
-    state === 'expired' || state === 'revoked'
-      ? `Token ${id} ${state === 'expired' ? 'expired' : 'was revoked'} at ${isoTime(tokenEndMs(before))}: nothing changed.`
-      : `Token ${id} is revoked: requests with it are answered 401 from now on.`,
-  );
+  const endMs = tokenEndMs(before) ?? Infinity;
+  if (endMs <= now) say(`Token ${id} ended at ${isoTime(endMs)}: nothing changed.`);
+  else say(`Token ${id} is revoked: requests with it are answered 401 from now on.`);
   if (left === 0)
     say('No token is left, so every request is answered 401: "courtd token rotate" makes a new one.');
 }
