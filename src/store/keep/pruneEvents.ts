@@ -48,7 +48,7 @@ export interface Pruned {
 }
 
 /**
- * Deletes what else is as old (oldRecords.ts), expired events, then their keys and the sessions that have none any more
+ * Deletes other records of that age (OldRecords), expired events, then their keys and the sessions that have none any more
  * (../../ARCHITECTURE.md#retention), in short steps of the writer. It may be interrupted anywhere. The file does not shrink: its free
  * pages are used again.
  * @throws {SqliteError} if the database stays locked, or the disk stays full; {OperatorError} if there is no such session.
