@@ -5,11 +5,9 @@ import { Cameras } from '../harness/cameras.ts';
 import { BIN, type CommandResult, Daemon, run } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { reseal } from '../harness/scratchStore.ts';
+import { ageEvents } from '../harness/scratchStore.ts';
 
 runInProcess();
-
-const DAY_MS = 86_400_000;
 
 async function counts(daemon: Daemon, body: unknown): Promise<unknown> {
   return (await daemon.post(body)).json();
@@ -19,14 +17,6 @@ async function post(daemon: Daemon, count: number, overrides: Record<string, unk
   const sent = events(count, overrides);
   for (let at = 0; at < count; at += 500) await counts(daemon, sent.slice(at, at + 500));
   return sent;
-}
-
-/** What the clock would have said had these events come so many days ago. */
-function age(daemon: Daemon, days: number, where = 'true'): void {
-  const db = new Database(path.join(daemon.data, 'courtd.db'), { timeout: 5_000 });
-  db.exec(`UPDATE event SET received_ms = received_ms - ${days * DAY_MS} WHERE ${where}`);
-  reseal(db);
-  db.close();
 }
 
 async function listed(daemon: Daemon): Promise<Record<string, number>> {
@@ -48,7 +38,7 @@ t.test('a prune deletes the old events alone, while the daemon rejects no camera
   const old = await post(daemon, 4_000, { session_id: 'old' });
   const mixed = await post(daemon, 1_000, { session_id: 'mixed' });
   await counts(daemon, [{ ...old[0], payload: {} }, old[1]]);
-  age(daemon, 100);
+  ageEvents(daemon.data, 100);
   const kept = await post(daemon, 1_000, { session_id: 'mixed' });
   const cameras = new Cameras(t, daemon, { cameras: 4 });
   await cameras.more(200);
@@ -90,7 +80,7 @@ t.test('a prune deletes the old events alone, while the daemon rejects no camera
 t.test('with --keep the daemon deletes by itself, up to the first event that is young', async (t) => {
   const daemon = await Daemon.start(t, ['--keep', '24h']);
   for (const session_id of ['old', 'young', 'behind']) await post(daemon, 10, { session_id });
-  age(daemon, 5, 'seq <= 10 OR seq > 20');
+  ageEvents(daemon.data, 5, 'seq <= 10 OR seq > 20');
   await daemon.logged(({ msg }) => msg === 'deleted old events');
   t.strictSame(await listed(daemon), { young: 10, behind: 10 });
   t.match(await pruned(daemon, '--session', 'behind'), { events: 10, sessions: 1 });
@@ -107,7 +97,7 @@ t.test('with --keep the daemon deletes by itself, up to the first event that is 
 t.test('on a terminal the answer counts, and Ctrl-C and Ctrl-D are a no', async (t) => {
   const daemon = await Daemon.start(t);
   await post(daemon, 30, { session_id: 'old' });
-  age(daemon, 100);
+  ageEvents(daemon.data, 100);
   for (const no of ['n\\n', '\\n', '\\x03', '\\x04']) {
     const { status, stdout } = await answered(daemon, no);
     t.equal(status, 1, no);

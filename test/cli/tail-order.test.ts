@@ -4,6 +4,7 @@ import t from 'tap';
 import { Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
+import { jsonLines } from '../harness/lines.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
 import { Tail, type TailLine } from '../harness/tail.ts';
 
@@ -21,10 +22,7 @@ const shown = ({ event, late }: TailLine) => (late ? `late ${event.event_id}` : 
 async function printed(daemon: Daemon, ...args: string[]): Promise<TailLine[]> {
   const { stdout, stderr, status } = await daemon.command('tail', '--json', '--order', 'eot', ...args);
   if (status !== 0) throw new Error(stderr);
-  return stdout
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line));
+  return jsonLines(stdout);
 }
 
 t.test(

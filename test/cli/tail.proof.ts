@@ -2,18 +2,17 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Database from 'better-sqlite3';
 import t from 'tap';
 import { Cameras } from '../harness/cameras.ts';
 import { BIN, type CommandResult, courtd, Daemon, start, temporaryFolder } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { reseal } from '../harness/scratchStore.ts';
+import { jsonLines } from '../harness/lines.ts';
+import { ageEvents } from '../harness/scratchStore.ts';
 import { holdsDatabase, Tail, type TailLine } from '../harness/tail.ts';
 
 runInProcess();
 
-const DAY_MS = 86_400_000;
 const RESTORE_TRIES = 20;
 /** So that a tail, which gives way to them, has a processor meanwhile. */
 const PAUSE_MS = 50;
@@ -31,10 +30,7 @@ async function done(command: Promise<CommandResult>): Promise<CommandResult> {
 
 async function printed(daemon: Daemon, ...args: string[]): Promise<TailLine[]> {
   const { stdout } = await done(daemon.command('tail', '--json', ...args));
-  return stdout
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line));
+  return jsonLines(stdout);
 }
 
 /** As an operator does: while a tail that a busy machine has stopped still has the database open, the command asks to try again. */
@@ -44,14 +40,6 @@ async function restored(backup: string, data: string): Promise<void> {
     if (status === 0) return;
     if (tries === RESTORE_TRIES || !stderr.includes('try again when it is done')) throw new Error(stderr);
   }
-}
-
-/** What the clock would have said had these events come so many days ago. */
-function age(data: string, days: number, where: string): void {
-  const db = new Database(path.join(data, 'courtd.db'), { timeout: 5_000 });
-  db.exec(`UPDATE event SET received_ms = received_ms - ${days * DAY_MS} WHERE ${where}`);
-  reseal(db);
-  db.close();
 }
 
 t.test(
@@ -67,7 +55,7 @@ t.test(
       if (round === 2) {
         // So old that a prune takes them; what has been printed already is not missed.
         const upTo = tail.lines.at(-1)!.seq;
-        age(data, 100, `seq <= ${upTo}`);
+        ageEvents(data, 100, `seq <= ${upTo}`);
         await done(daemon.command('prune', '--older-than', '90d', '--yes'));
       }
       await daemon.stop(round % 2 === 0 ? 'SIGKILL' : 'SIGTERM');
@@ -156,10 +144,7 @@ t.test(
     tail.stdout.resume();
     const [, signal] = await closed;
     t.equal(signal, 'SIGTERM');
-    const lines: TailLine[] = text
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line));
+    const lines: TailLine[] = jsonLines(text);
     t.ok(lines.length < sent.length);
     const rest = await printed(daemon, '--after', `${lines.at(-1)!.seq}`);
     t.strictSame(ids([...lines, ...rest].map(({ event }) => event)), ids(sent));

@@ -216,6 +216,20 @@ export class Daemon {
     return this.#client.post(body, { Authorization: `Bearer ${this.token}`, ...headers }, onStatus);
   }
 
+  /** The most memory that it has had, in MiB. */
+  get peakMib(): number {
+    return Number(/VmHWM:\s+(\d+)/.exec(this.#proc('status'))?.[1]) / 1024;
+  }
+
+  /** The bytes that it has read so far, from files and connections, out of the page cache or not. */
+  get bytesRead(): number {
+    return Number(/^rchar: (\d+)$/m.exec(this.#proc('io'))?.[1]);
+  }
+
+  #proc(file: string): string {
+    return fs.readFileSync(`/proc/${this.child.pid}/${file}`, 'utf8');
+  }
+
   /** Runs a command on its data directory. */
   command(...args: string[]): Promise<CommandResult> {
     return courtd([...args, '--data', this.data]);

@@ -1,5 +1,14 @@
 import readline from 'node:readline';
 
+/** @returns the values of NDJSON. */
+// biome-ignore lint/suspicious/noExplicitAny: as of JSON.parse
+export function jsonLines(text: string): any[] {
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+}
+
 /** The lines of a stream, as they come. */
 export class Lines<Line> {
   readonly all: Line[] = [];

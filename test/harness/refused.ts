@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Test } from 'tap';
 import { type Daemon, temporaryFolder } from './daemon.ts';
 import type { event } from './events.ts';
+import { jsonLines } from './lines.ts';
 
 /** The lines of `rejections export`, corrected and imported again. */
 
@@ -21,11 +22,7 @@ export interface RefusedLine {
 export const cam3 = { source: 'cam-3', court_id: 'court-3' };
 export const percent = { ...cam3, confidence: 97 };
 
-export const linesOf = (text: string): RefusedLine[] =>
-  text
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line));
+export const linesOf = (text: string): RefusedLine[] => jsonLines(text);
 
 /** @returns once what was rejected until now is in the file. */
 export async function written(box: Daemon): Promise<void> {

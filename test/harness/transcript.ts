@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import { BIN, type Cleanup, type CommandResult, cleanEnvironment, Daemon, run } from './daemon.ts';
 import { event } from './events.ts';
 import { commandInProcess } from './inProcess.ts';
-import { reseal } from './scratchStore.ts';
+import { ageEvents } from './scratchStore.ts';
 
 /**
  * Runs the commands of a transcript in a box of its own, and writes down what they print.
@@ -22,7 +22,6 @@ import { reseal } from './scratchStore.ts';
 
 const FOLDER = '/box';
 const EOT = '2020-03-14T15:09:26.535Z';
-const DAY_MS = 86_400_000;
 
 /** Events of transcripts happened in 2020: times of this year and later are those of the run. */
 const MASKS: readonly (readonly [RegExp, string])[] = [
@@ -162,20 +161,19 @@ export class Transcript {
   }
 
   async #post(rest: string): Promise<CommandResult> {
-    const [, token, text = ''] = /^(?:-t (\S+) )?(.*)$/.exec(rest) ?? [];
+    const [, token, body = ''] = /^(?:-t (\S+) )?(.*)$/.exec(rest) ?? [];
     const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
-    const answer = await this.#daemon!.post(bodyOf(text), headers);
-    const problem = answer.status < 400 ? await answer.text() : JSON.parse(await answer.text()).code;
-    return printed(`${answer.status} ${problem}\n`);
+    const answer = await this.#daemon!.post(bodyOf(body), headers);
+    const text = await answer.text();
+    const { code, error } = JSON.parse(text);
+    return printed(`${answer.status} ${answer.status < 400 ? text : `${code}: ${error}`}\n`);
   }
 
   /** @param rest the days, and a condition in SQL. */
   #age(rest: string): CommandResult {
     const [, days, where = 'true'] = /^(\d+) ?(.+)?$/.exec(rest)!;
-    return this.#change((db) => {
-      db.exec(`UPDATE event SET received_ms = received_ms - ${Number(days) * DAY_MS} WHERE ${where}`);
-      reseal(db);
-    });
+    ageEvents(path.join(this.#folder, 'data'), Number(days), where);
+    return printed('');
   }
 
   #change(work: (db: Database.Database) => void): CommandResult {

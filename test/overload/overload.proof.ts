@@ -1,6 +1,5 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import fs from 'node:fs';
 import path from 'node:path';
 import t, { type Test } from 'tap';
 import { Cameras, storedIds } from '../harness/cameras.ts';
@@ -20,12 +19,6 @@ t.setTimeout(900_000);
 const daemon = await Daemon.start(t, ['--rate-limit', '0']);
 let sent = 0;
 
-/** @returns the most memory that the daemon had in its life. */
-function peakMib(): number {
-  const status = fs.readFileSync(`/proc/${daemon.child.pid}/status`, 'utf8');
-  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024;
-}
-
 async function attack(t: Test, name: AttackName): Promise<void> {
   const { port, token } = daemon;
   const file = path.join(import.meta.dirname, 'attacks.ts');
@@ -43,7 +36,7 @@ for (const name of ATTACK_NAMES) {
     sent += cameras.acknowledged.length;
     const others = [...cameras.refused.keys()].filter((code) => !RETRIED.includes(code));
     t.strictSame(others, [], 'every other answer asks to try again');
-    t.ok(peakMib() <= MEMORY_MIB, `${peakMib().toFixed(0)} of ${MEMORY_MIB} MiB`);
+    t.ok(daemon.peakMib <= MEMORY_MIB, `${daemon.peakMib.toFixed(0)} of ${MEMORY_MIB} MiB`);
     t.equal(daemon.child.exitCode ?? daemon.child.signalCode, null, 'the daemon lives');
   });
 }

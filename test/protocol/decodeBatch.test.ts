@@ -32,51 +32,6 @@ t.test('a missing field is required, and a value that is no object is no event',
   t.match(explain([null]).message, /event 0.* object.* null/);
 });
 
-t.test('a bad value is quoted with what must hold', async (t) => {
-  const rules = { venue: 'venue-1' };
-  const cases: [fields: Record<string, unknown>, path: string, message: string | RegExp][] = [
-    [{ eot: '2026-02-31T12:00Z' }, 'eot', 'must be a real calendar date, was "2026-02-31T12:00Z"'],
-    [{ venue_id: 'venue' }, 'venue_id', 'must be "venue-1", the venue of this box, was "venue"'],
-    [{ venue_id: 7 }, 'venue_id', 'must be a string, was 7'],
-    [{ event_id: 17 }, 'event_id', 'must be a string, was 17'],
-    [{ event_id: '' }, 'event_id', /^must be a string of 1 to 256 characters/],
-    [{ type: 'x'.repeat(60) }, 'type', /, was "x{60}"$/],
-    [{ source: BALL.repeat(300) }, 'source', new RegExp(`"(${BALL}){30}…"$`)],
-    [{ source: [1, { a: 2 }, []] }, 'source', /was an array$/],
-    [{ payload: { x_ft: { a: 1 } } }, 'payload.x_ft', 'must be a number, was an object'],
-    ...[1, 2.5, null, '1.', '2.0'].map((schema_version): [Record<string, unknown>, string, string] => [
-      { schema_version },
-      'schema_version',
-      `must be a string "1", "1.x" or "1.x.y" with x and y of 1 to 3 digits, such as "1.0", was ${show(schema_version)}`,
-    ]),
-  ];
-  for (const [fields, path, message] of cases)
-    t.match(details(event(fields), rules), [{ path, message }], show(fields));
-});
-
-t.test('an answer about one event lists all of its faults, and its sentence has the first', async (t) => {
-  const problem = explain(event({ confidence: 2, revision: -1, eot: 'now', payload: { is_in: 1 } }));
-  t.strictSame(Object.keys(problem.members), ['details']);
-  const told = problem.members.details ?? [];
-  t.strictSame(told.map(({ path }) => path).sort(), ['confidence', 'eot', 'payload.is_in', 'revision']);
-  t.equal(problem.message, `The event is invalid: ${told[0]?.path} ${told[0]?.message}. Nothing was stored.`);
-});
-
-t.test('an answer about an array names index, event_id and faults of every bad event', async (t) => {
-  const bad = [event({ event_id: 'bad-1', type: 'X' }), event({ event_id: 7, revision: -1 })];
-  const { members, message } = explain([event(), bad[0], event(), bad[1]]);
-  t.strictSame(Object.keys(members), ['invalid', 'invalid_total']);
-  t.match(members.invalid, [
-    { index: 1, event_id: 'bad-1', issues: [{ path: 'type', message: /, was "X"$/ }] },
-    { index: 3, event_id: null, issues: [{ path: 'event_id' }, { path: 'revision' }] },
-  ]);
-  t.match(
-    message,
-    '2 of 4 events are invalid, so nothing of the request was stored. First: event 1 ("bad-1"), type ',
-  );
-  t.match(explain([event({ type: 'X' })]).message, '1 of 1 event is invalid');
-});
-
 t.test('hostile long values and names come to an end, and are cut', async (t) => {
   for (const unit of ['x', BALL, '\0', '1.', '\ud800']) {
     const long = unit.repeat(200_000);
@@ -90,33 +45,6 @@ t.test('hostile long values and names come to an end, and are cut', async (t) =>
     { path: 'payload', message: 'holds a number that a double cannot hold' },
     { path: `${'n'.repeat(60)}…`, message: 'holds a number that a double cannot hold' },
   ]);
-});
-
-t.test('a body that is not JSON is rejected with the reason, and is not quoted', async (t) => {
-  const one = JSON.stringify(event());
-  const cases: [message: string | RegExp, ...bodies: (string | Buffer)[]][] = [
-    ['The body is not JSON: it ends too early.', '', '[', one.slice(0, -1), '[1,', '{"a', '{"a":"\\u00'],
-    [/: unexpected text at byte \d+\.$/, `${one}x`, `${one},${one}`, `[${one} ${one}]`, '{"a":1,}', 'nul'],
-    [/second value .* at byte \d+/, `${one}\n${one}`, `[${one}][${one}]`],
-    [/^The body starts with a byte order mark/, `\ufeff${one}`],
-    ['The body is not valid UTF-8.', Buffer.from([...Buffer.from(one), 0xff])],
-    [/JSON object.* array/, 'null', '1e400', '"{}"'],
-    ...['NaN', 'Infinity', '-Infinity'].map((word): [string, string] => {
-      const body = one.replace('12.5', word);
-      const place = `${word.replace('-', '')} at byte ${body.indexOf(word) + (word.startsWith('-') ? 1 : 0)}`;
-      return [`The body is not JSON: ${place}. JSON has no such number: omit the member.`, body];
-    }),
-  ];
-  for (const [message, ...bodies] of cases) {
-    for (const body of bodies) {
-      const problem = refusal(body);
-      t.equal(problem.code, 'invalid_json');
-      t.match(problem.message, message);
-      t.notMatch(problem.message, /session/);
-    }
-  }
-  const deep = `${'['.repeat(31)}${']'.repeat(31)}`;
-  t.match(refusal(`[${one},${withMembers(`"payload":{"a":${deep}}`)}]`).members, { invalid: [{ index: 1 }] });
 });
 
 t.test('a member that is spelled with escapes is the one that it spells', async (t) => {

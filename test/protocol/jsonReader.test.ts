@@ -177,7 +177,7 @@ t.test('it reads only its own part of a larger memory', async (t) => {
   const memory = Buffer.from(`[[[${eventText({})}]]]{{{`);
   t.equal(decodeBatch(memory.subarray(3, -6)).length, 1);
   t.equal(decodeBatch(memory.subarray(2, -5)).length, 1);
-  t.equal(refusal(memory.subarray(3, -7)).message, 'The body is not JSON: it ends too early.');
+  t.equal(refusal(memory.subarray(3, -7)).code, 'invalid_json');
 });
 
 t.test('a fault of JSON names the byte at which it is', async (t) => {
@@ -202,7 +202,7 @@ t.test('a fault of JSON names the byte at which it is', async (t) => {
     ['[1]x', 3],
   ];
   for (const [body, at] of cases) {
-    t.equal(refusal(body).message, `The body is not JSON: unexpected text at byte ${at}.`, body);
+    t.match(refusal(body).message, ` at byte ${at}.`, body);
   }
 });
 

@@ -3,6 +3,7 @@ import t from 'tap';
 import { Connector } from '../../../src/fleet/nats/connect.ts';
 import { courtd } from '../../harness/daemon.ts';
 import { runInProcess } from '../../harness/inProcess.ts';
+import { jsonLines } from '../../harness/lines.ts';
 import { NatsServers } from '../../harness/nats.ts';
 import { missingNats } from '../../harness/natsProgram.ts';
 import { SimulatedBox } from '../../harness/simulatedBox.ts';
@@ -59,11 +60,7 @@ t.test('one server: init, tail and status', { skip }, async (t) => {
 
   const shown = (which: typeof lines) =>
     which.map(({ box, epoch, line }) => ({ box, epoch, ...JSON.parse(line) }));
-  const read = (stdout: string) =>
-    stdout
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line));
+  const read = (stdout: string) => jsonLines(stdout);
   const tail = async (...args: string[]) => {
     const { status, stdout, stderr } = await courtd(['fleet', 'tail', url, ...args]);
     t.strictSame([status, stderr], [0, '']);

@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { viewShip } from '../../../src/fleet/report/shipReport.ts';
@@ -17,6 +18,8 @@ import {
   start,
 } from '../../harness/daemon.ts';
 import { Committer, court } from '../../harness/scratchStore.ts';
+
+const LOOK_MS = 20;
 
 /** A box that ships: a data directory, and shippers of it. */
 export class Box {
@@ -103,42 +106,23 @@ export class Box {
 
 /** `courtd ship` in a process of its own. */
 export class RunningShipper {
-  readonly pid: number;
   /** Its exit status; null if a signal ended it. */
   readonly exited: Promise<number | null>;
   readonly #child: ReturnType<typeof start>;
-  readonly #watcher: fs.FSWatcher;
   readonly #file: string;
-  readonly #reports: Record<string, unknown>[] = [];
   #stderr = '';
-  #changed = Promise.withResolvers<void>();
 
   constructor(t: Cleanup, args: readonly string[], env: Record<string, string>) {
-    const folder = path.join(env.COURTD_RUN_DIR!, 'ship');
-    fs.mkdirSync(folder, { recursive: true });
-    this.#file = path.join(folder, 'ship.json');
+    this.#file = path.join(env.COURTD_RUN_DIR!, 'ship', 'ship.json');
+    fs.mkdirSync(path.dirname(this.#file), { recursive: true });
     fs.rmSync(this.#file, { force: true });
-    const wake = () => {
-      this.#changed.resolve();
-      this.#changed = Promise.withResolvers();
-    };
-    this.#watcher = fs.watch(folder, () => {
-      if (this.#look()) wake();
-    });
     const child = start(BIN, ['ship', ...args], { env: cleanEnvironment(env) });
     this.#child = child;
-    this.pid = child.pid!;
     child.stdout.resume();
     child.stderr.on('data', (text) => {
       this.#stderr += text;
     });
-    this.exited = new Promise((resolve) => {
-      child.once('close', (status) => {
-        this.#watcher.close();
-        resolve(status);
-        wake();
-      });
-    });
+    this.exited = new Promise((resolve) => child.once('close', resolve));
     t.teardown(() => {
       child.kill('SIGKILL');
       return this.exited;
@@ -149,38 +133,21 @@ export class RunningShipper {
     return this.#stderr;
   }
 
-  /** What has been seen of its reports so far: the last one for certain. */
-  get reports(): readonly Record<string, unknown>[] {
-    this.#look();
-    return this.#reports;
-  }
-
-  /** @returns whether there is another report. */
-  #look(): boolean {
-    const text = fs.existsSync(this.#file) ? fs.readFileSync(this.#file, 'utf8') : '';
-    const { at: _, ...report } = text === '' ? { at: '' } : JSON.parse(text);
-    const isNew = text !== '' && JSON.stringify(report) !== JSON.stringify(this.#reports.at(-1));
-    if (isNew) this.#reports.push(report);
-    return isNew;
-  }
-
-  /** @returns the first report that fits, as soon as it is there. @param from of the reports. */
-  async report(
-    fits: (report: Record<string, unknown>) => boolean,
-    from = 0,
-  ): Promise<Record<string, unknown>> {
+  /** @returns its report, as soon as it fits. */
+  async report(fits: (report: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> {
     for (;;) {
-      const found = this.reports.slice(from).find(fits);
-      if (found !== undefined) return found;
+      const text = fs.existsSync(this.#file) ? fs.readFileSync(this.#file, 'utf8') : '{}';
+      const report = JSON.parse(text);
+      if (fits(report)) return report;
       if (this.#child.exitCode !== null)
         throw new Error(`the shipper ended with ${this.#child.exitCode}: ${this.#stderr}`);
-      await this.#changed.promise;
+      await sleep(LOOK_MS);
     }
   }
 
-  /** @returns a state, as soon as it is in it. */
-  state(state: string, from = 0): Promise<Record<string, unknown>> {
-    return this.report((report) => report.state === state, from);
+  /** @returns its report, as soon as it is in a state. */
+  state(state: string): Promise<Record<string, unknown>> {
+    return this.report((report) => report.state === state);
   }
 
   stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
