@@ -1,10 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Box, Said } from './box.ts';
-import { type CameraOrder, Cameras, eventOf, type Report, sizeAt } from './cameras.ts';
+import { Cameras, eventOf, type Report } from './cameras.ts';
 import { expect } from './walk.ts';
 
-/** Requests per second of each camera: those of a busy one and of one with an idle connection fail differently at a restart. */
-const PER_SECOND = [150, 150, 150, 150, 4, 4, 4, 4, 4, 4, 4, 4];
 /** Requests of a step, at least: `around` before and after what is done under load. */
 export const LOAD = { many: 2_000, some: 600, around: 300 } as const;
 
@@ -13,9 +11,11 @@ const SERVICE = 'courtd.service';
 /** A box, the cameras around it, and what they know to be stored. */
 export class Venue {
   readonly box: Box;
-  /** Events of each camera that have a 202, by session and camera: those before this number. */
-  readonly acknowledged = new Map<string, number>();
+  /** The event_ids that have a 202, by session. */
+  readonly acknowledged = new Map<string, ReadonlySet<string>>();
   token = '';
+  /** The number of the next event, by session. */
+  readonly #next = new Map<string, number>();
   readonly #working = new Set<Cameras>();
 
   constructor(box: Box) {
@@ -27,14 +27,10 @@ export class Venue {
     return this.box.run('courtd', ...args);
   }
 
-  /** Cameras begin to send, or continue a session behind what was acknowledged. */
+  /** Cameras begin to send, or continue a session. */
   open(session: string): Cameras {
-    const orders = PER_SECOND.map((perSecond, i): CameraOrder => {
-      const camera = `camera-${i + 1}`;
-      const from = this.acknowledged.get(`${session} ${camera}`) ?? 0;
-      return { session, camera, from, perSecond, address: `127.0.0.${i + 2}` };
-    });
-    const cameras = new Cameras(this.box.leader, this.token, orders);
+    const order = { token: this.token, session, from: this.#next.get(session) ?? 0 };
+    const cameras = new Cameras(this.box.leader, order);
     this.#working.add(cameras);
     return cameras;
   }
@@ -43,8 +39,10 @@ export class Venue {
   async close(cameras: Cameras, how: 'stop' | 'abandon' = 'stop'): Promise<Report> {
     const report = await cameras[how]();
     this.#working.delete(cameras);
-    for (const [name, count] of report.acknowledged) this.acknowledged.set(name, count);
-    expect(report.lies.length === 0, `contradicting answers: ${report.lies.slice(0, 3).join('; ')}`);
+    const { session, acknowledged } = cameras;
+    this.acknowledged.set(session, new Set([...(this.acknowledged.get(session) ?? []), ...acknowledged]));
+    this.#next.set(session, report.next);
+    expect(report.faults.length === 0, `contradicting answers: ${report.faults.slice(0, 3).join('; ')}`);
     return report;
   }
 
@@ -76,45 +74,34 @@ export class Venue {
   /**
    * Compares the events of the box with those that were acknowledged, and takes what it holds for true from then on.
    * @param session this one alone.
-   * @param least what must be there, by session and camera: after a restore, what had been acknowledged before the backup.
+   * @param least what must be there: after a restore, what had been acknowledged before the backup.
    * @returns how many are there.
    */
-  async check(
-    session?: string,
-    least: ReadonlyMap<string, number> = new Map(this.acknowledged),
-  ): Promise<string> {
+  async check(session?: string, least = new Map(this.acknowledged)): Promise<string> {
     const stored = await this.#stored(session);
     let events = 0;
-    for (const name of new Set([...this.acknowledged.keys(), ...stored.keys()])) {
-      if (session !== undefined && !name.startsWith(`${session} `)) continue;
-      const numbers = stored.get(name) ?? new Set();
-      const count = numbers.size;
-      const most = this.acknowledged.get(name) ?? 0;
-      const missing = (least.get(name) ?? 0) - count;
-      expect(missing <= 0, `${name}: ${missing} acknowledged events are lost`);
-      expect(Math.max(-1, ...numbers) === count - 1, `${name}: there are holes in its ${count} events`);
-      // The last request of a camera that was cut off is there whole, or not at all.
-      const isSent = count <= most || count === most + sizeAt(most);
-      expect(isSent, `${name}: ${count} events are there, and ${most} were acknowledged`);
-      this.acknowledged.set(name, count);
-      events += count;
+    for (const name of session === undefined ? this.acknowledged.keys() : [session]) {
+      const there = stored.get(name) ?? new Set();
+      const lost = [...(least.get(name) ?? [])].filter((id) => !there.has(id));
+      expect(lost.length === 0, `${name}: ${lost.length} acknowledged events are lost: ${lost.slice(0, 3)}`);
+      this.acknowledged.set(name, there);
+      events += there.size;
     }
     return `all ${number(events)} acknowledged events are there, once`;
   }
 
-  /** @returns the numbers of the events of each session and camera. @throws {Broken} at one that is not as it was sent, or there twice. */
-  async #stored(session: string | undefined): Promise<Map<string, Set<number>>> {
-    const stored = new Map<string, Set<number>>();
+  /** @returns the event_ids of each session. @throws {Broken} at an event that is not as it was sent, or there twice. */
+  async #stored(session: string | undefined): Promise<Map<string, Set<string>>> {
+    const stored = new Map<string, Set<string>>();
     const only = session === undefined ? [] : ['--session', session];
     for await (const line of this.box.lines('courtd', 'tail', '--json', '--after', '0', ...only)) {
       const { event } = JSON.parse(line);
-      const { session_id, source, payload } = event;
-      expect(isDeepStrictEqual(event, eventOf(session_id, source, payload.frame)), `Not as sent: ${line}`);
-      const name = `${session_id} ${source}`;
-      const numbers = stored.get(name) ?? new Set();
-      stored.set(name, numbers);
-      expect(!numbers.has(payload.frame), `Stored twice: ${line}`);
-      numbers.add(payload.frame);
+      const { event_id, session_id, payload } = event;
+      expect(isDeepStrictEqual(event, eventOf(session_id, payload.frame)), `Not as sent: ${line}`);
+      const ids = stored.get(session_id) ?? new Set();
+      stored.set(session_id, ids);
+      expect(!ids.has(event_id), `Stored twice: ${line}`);
+      ids.add(event_id);
     }
     return stored;
   }

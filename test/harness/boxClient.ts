@@ -15,47 +15,54 @@ export class BoxClient {
   readonly #to: http.RequestOptions;
   readonly #agent: http.Agent;
 
-  /** @param localAddress of its own, as in a venue: the rate limit counts by it. Such a client has one connection. */
-  constructor(port: number, localAddress?: string) {
-    const maxSockets = localAddress === undefined ? Number.POSITIVE_INFINITY : 1;
-    this.#agent = new (scheme() === 'https' ? https : http).Agent({ keepAlive: true, maxSockets });
-    const at = { host: '127.0.0.1', port, path: '/v1/events', method: 'POST' };
-    this.#to = { ...at, agent: this.#agent, localAddress, timeout: PATIENCE_MS };
+  constructor(port: number) {
+    this.#agent = new (scheme() === 'https' ? https : http).Agent({ keepAlive: true });
+    const to = { host: '127.0.0.1', port, path: '/v1/events', method: 'POST' };
+    this.#to = { ...to, agent: this.#agent, timeout: PATIENCE_MS };
   }
 
   /**
+   * Posts a body, and again if the daemon was closing the connection that was kept.
    * @param body a value as JSON, or text and bytes as they are.
    * @param onStatus called the moment that an answer's head has arrived.
    * @throws if the connection breaks first.
    */
   async post(
     body: unknown,
-    headers: Record<string, string>,
+    headers: Record<string, string> = {},
     onStatus: (status: number) => void = () => {},
   ): Promise<Response> {
     for (;;) {
-      const request = this.#request(body, headers);
-      request.once('response', ({ statusCode }) => onStatus(statusCode!));
+      const request = this.#request(body, headers, onStatus);
       try {
         return await answerOf(request);
       } catch (error) {
-        // The daemon was closing a connection that was kept (Node's documentation of `request.reusedSocket`).
+        // Node's documentation of `request.reusedSocket`.
         if (!request.reusedSocket || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
       }
     }
   }
 
-  /** As `post`, but a kept connection that the daemon was closing is a failure, too. */
-  postOnce(body: unknown, headers: Record<string, string>): Promise<Response> {
-    return answerOf(this.#request(body, headers));
+  /** Posts a body once. */
+  postOnce(
+    body: unknown,
+    headers: Record<string, string> = {},
+    onStatus: (status: number) => void = () => {},
+  ): Promise<Response> {
+    return answerOf(this.#request(body, headers, onStatus));
   }
 
-  #request(body: unknown, headers: Record<string, string>): ClientRequest {
+  #request(
+    body: unknown,
+    headers: Record<string, string>,
+    onStatus: (status: number) => void,
+  ): ClientRequest {
     const isRaw = typeof body === 'string' || body instanceof Uint8Array;
     const request = (scheme() === 'https' ? https : http).request({
       ...this.#to,
       headers: { 'Content-Type': 'application/json', ...headers },
     });
+    request.once('response', ({ statusCode }) => onStatus(statusCode!));
     request.once('timeout', () => request.destroy(new Error('no answer')));
     return request.end(isRaw ? body : JSON.stringify(body));
   }

@@ -7,6 +7,9 @@ import { History, type Sent, toSent } from './history.ts';
 const RESEND_MS = 20;
 const LOOK_MS = 2;
 
+/** What they send to. */
+type Target = Pick<Daemon, 'token' | 'post'>;
+
 interface Options {
   readonly cameras?: number;
   /** Events of a request. */
@@ -32,7 +35,7 @@ export class Cameras {
   /** Resolves when each of them has stopped. */
   readonly done: Promise<unknown>;
   token: string;
-  #daemon: Daemon;
+  #daemon: Target;
   readonly #pauseMs: number;
   readonly #next: () => { sent: Sent; copies: number };
   readonly #clock: () => number;
@@ -41,7 +44,7 @@ export class Cameras {
   #isGivenUp = false;
   #waiting: { readonly count: number; readonly reached: () => void }[] = [];
 
-  constructor(t: Cleanup, daemon: Daemon, options: Options = {}) {
+  constructor(t: Cleanup, daemon: Target, options: Options = {}) {
     const { cameras = 8, batch = 20, pauseMs = 0, history = new History(), traffic } = options;
     this.#daemon = daemon;
     this.token = daemon.token;
@@ -62,7 +65,7 @@ export class Cameras {
   }
 
   /** From now on they send to this daemon. */
-  follow(daemon: Daemon): void {
+  follow(daemon: Target): void {
     this.#daemon = daemon;
   }
 

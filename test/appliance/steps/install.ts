@@ -63,7 +63,7 @@ export async function firstHour(walk: Walk, venue: Venue, deb: string): Promise<
   await walk.step('what an operator sees', async () => {
     const [{ events }] = JSON.parse(await box.must('courtd', 'session', 'list', '--json'));
     const exported = (await box.must('courtd', 'export', 'morning', '--format', 'ndjson')).split('\n').length;
-    const sent = venue.acknowledged.values().reduce((sum, count) => sum + count, 0);
+    const sent = venue.acknowledged.values().reduce((sum, { size }) => sum + size, 0);
     expect(events === sent && exported === sent, `${sent} sent, ${events} listed, ${exported} exported`);
     return `"courtd session list" counts ${number(events)} events, and the export has them`;
   });
