@@ -1,6 +1,5 @@
 import { Bins } from '../../base/bins.ts';
 import type { CourtName } from '../../protocol/courtLines.ts';
-import type { EventType } from '../../protocol/eventTypes.ts';
 import type { ReadEvent } from '../../store/read/sessionReader.ts';
 import { NamedTallies } from './namedTallies.ts';
 import { type CourtFrame, frameOf, GRID_FT, isInside, verdictOf } from './places.ts';
@@ -22,7 +21,6 @@ export class SessionTally implements RallyListener {
   events = 0;
   /** Distinct events, at their highest revision: everything below counts these. */
   current = 0;
-  readonly byType = new Map<EventType, number>();
   readonly courts = new NamedTallies(NAMES_KEPT, () => null, 'others');
   readonly venues = new NamedTallies(NAMES_KEPT, () => null, 'others');
   /** Everybody whom a hit, a position or an identity names, and what names nobody. */
@@ -65,7 +63,6 @@ export class SessionTally implements RallyListener {
     this.venues.of(event.venueId);
     if (!event.current) return;
     this.current++;
-    this.byType.set(type, (this.byType.get(type) ?? 0) + 1);
     const payload = payloadOf(event.payload);
     if (type === 'BALL_HIT') {
       this.players.of(payload.playerId).strokes.of(payload.shotType).hits++;

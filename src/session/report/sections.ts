@@ -55,17 +55,15 @@ function facts(rows: readonly (readonly [string, string])[]): Html {
 const BADMINTON_SHOT = /^(?:clear|net[ _-]shot)$/i;
 
 function summary({ line, tally, oddTimes }: Content): Html[] {
-  const { firstMs, lastMs, byType, rallyLengths, longestRally, players } = tally;
+  const { firstMs, lastMs, shotMinutes, rallyLengths, longestRally, players } = tally;
   const at = clock(firstMs, lastMs);
   const others = players.entries().some(([id]) => id === OTHER_PLAYERS) ? 'more than ' : '';
-  // Each is in one rally.
-  const hits = byType.get('BALL_HIT') ?? 0;
-  const mean = rallyLengths.total === 0 ? '–' : `${number(hits / rallyLengths.total, 1)} shots`;
+  const mean = rallyLengths.total === 0 ? '–' : `${number(shotMinutes.total / rallyLengths.total, 1)} shots`;
   const longest =
     longestRally && ([count(longestRally.hits, 'shot'), `began ${at(longestRally.startMs)}`] as const);
   const tiles: [label: string, value: string, note: string][] = [
     ['Time', span((lastMs - firstMs) / 1_000), `${at(firstMs)} to ${at(lastMs)}`],
-    ['Shots', number(hits), `${others}${count(tally.named.length, 'player')}`],
+    ['Shots', number(shotMinutes.total), `${others}${count(tally.named.length, 'player')}`],
     ['Rallies', number(rallyLengths.total), `mean length ${mean}`],
     ['Longest rally', ...(longest ?? (['–', ''] as const))],
   ];
