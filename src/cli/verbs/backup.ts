@@ -39,11 +39,7 @@ export function define(command: Command): void {
     });
 }
 
-interface BackupOptions extends DataOption {
-  readonly keep: number;
-}
-
-async function backup(place: string, { data, keep }: BackupOptions): Promise<void> {
+async function backup(place: string, { data, keep }: DataOption & { readonly keep: number }): Promise<void> {
   const startedAt = performance.now();
   const { file, bytes, events, damage } = await makeBackup(data, place, keep);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);

@@ -61,13 +61,8 @@ async function status(url: string, options: JsonOption): Promise<void> {
   printList(boxes, options, 'No box has sent its status yet.');
 }
 
-interface FleetTailOptions {
-  readonly box?: string;
-  readonly after?: number;
-}
-
 /** `courtd fleet tail`: ends after what was there when it began. */
-function tail(url: string, { box, after = 0 }: FleetTailOptions): Promise<void> {
+function tail(url: string, { box, after = 0 }: { box?: string; after?: number }): Promise<void> {
   return withHeadquarters(url, async (nc) => {
     const output = stdoutSink();
     for await (const lines of readEvents(nc, box, after)) await output.write([...lines].join(''));

@@ -55,10 +55,7 @@ export async function erase(player: string, options: EraseOptions): Promise<void
   print(await haveDone<Erasure>(data, ERASE_PATH, request, showWork));
 }
 
-/** Nanoseconds since 1970-01-01T00:00:00Z, to the millisecond. */
-function isoOf(ns: bigint): string {
-  return new Date(Number(ns / NS_PER_MS)).toISOString();
-}
+const isoOf = (ns: bigint) => isoTime(Number(ns / NS_PER_MS));
 
 interface Place {
   readonly kind: 'backup' | 'copy' | 'headquarters';
@@ -69,7 +66,8 @@ interface Place {
 async function placesOf(data: DataDirectory): Promise<Place[]> {
   const { settings } = serviceOf(data);
   const { COURTD_BACKUP_DIR: folder, COURTD_COPY_DIR: copyDir, COURTD_SHIP_URL: url } = settings;
-  const nightly = folder === undefined ? [] : namesIn(folder).filter((name) => BACKUP_NAME.test(name));
+  const files = folder === undefined ? [] : fs.globSync('*.db', { cwd: folder }).sort();
+  const nightly = files.filter((name) => BACKUP_NAME.test(name));
   const backups = new Set([
     ...nightly.map((name) => `${folder}/${name}`),
     ...backupPlaces(data).filter((place) => place !== folder),
@@ -88,14 +86,6 @@ async function placesOf(data: DataDirectory): Promise<Place[]> {
     ...all('copy', copies),
     ...all('headquarters', isNamedThere ? [shipped] : []),
   ];
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return fs.readdirSync(folder).sort();
-  } catch {
-    return [];
-  }
 }
 
 /** What the daemon did. */

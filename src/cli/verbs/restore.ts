@@ -27,12 +27,8 @@ export function define(command: Command): void {
     .action((file, _options, command) => restore(file, command.optsWithGlobals()));
 }
 
-interface RestoreOptions extends DataOption {
-  readonly salvage?: boolean;
-}
-
 /** The exit status is 1 if the restore is incomplete: an event of the backup, or of a salvaged database, is damaged. */
-async function restore(file: string, options: RestoreOptions): Promise<void> {
+async function restore(file: string, options: DataOption & { readonly salvage?: boolean }): Promise<void> {
   const from = file === '-' ? logLines(process.stdin) : file;
   const name = typeof from === 'string' ? from : from.name;
   const restored = await restoreDatabase(options.data, from, options.salvage, (name) =>

@@ -24,11 +24,7 @@ export function define(command: Command): void {
     .action((name, _options, command) => show(name, command.optsWithGlobals()));
 }
 
-interface ListOptions extends DataOption, JsonOption {
-  readonly last?: number;
-}
-
-async function list(options: ListOptions): Promise<void> {
+async function list(options: DataOption & JsonOption & { readonly last?: number }): Promise<void> {
   const lines = await withDatabase(options, (db) => listSessions(db, options.last));
   printList(lines, options, 'No event has been stored yet.');
 }

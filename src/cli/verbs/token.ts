@@ -40,13 +40,8 @@ export function define(command: Command): void {
     .action((id, _options, command) => revoke(id, command.optsWithGlobals()));
 }
 
-interface RotateOptions extends DataOption {
-  /** Seconds. */
-  readonly grace: number;
-}
-
-/** `courtd token rotate`: prints the new token alone on standard output, and then the addresses for cameras. */
-async function rotate(options: RotateOptions): Promise<void> {
+/** Prints the new token alone on standard output, and then the addresses for cameras. `grace` is in seconds. */
+async function rotate(options: DataOption & { readonly grace: number }): Promise<void> {
   const now = Date.now();
   const rotateIn = (db: Database) => {
     const rotation = rotateToken(db, options.grace, now);
