@@ -16,7 +16,7 @@ export function unusedName(named: (time: string) => string): string {
   }
 }
 
-/** @returns such a time, in milliseconds since 1970-01-01T00:00:00Z; undefined if it is none. */
+/** @returns such a time, in milliseconds since 1970-01-01T00:00:00Z; undefined for another text. */
 export function timeOfName(time: string): number | undefined {
   const [, year, month, dayAndHour, minute, second] =
     /^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)(\d\dZ)$/.exec(time) ?? [];

@@ -5,7 +5,7 @@ export interface QuietHours {
   readonly to: number;
 }
 
-/** @param text such as "23:00-07:00". @returns undefined if it is none. */
+/** @param text such as "23:00-07:00". @returns undefined for another text. */
 export function quietHoursOf(text: string): QuietHours | undefined {
   const TIME = '([01]\\d|2[0-3]):([0-5]\\d)';
   const [, ...parts] = new RegExp(`^${TIME}-${TIME}$`).exec(text) ?? [];

@@ -97,7 +97,7 @@ export function notRunning(data: DataDirectory): OperatorError {
  * long it is silent.
  * @param path of its route (workRoutes.ts), and `request` is what it is asked with.
  * @param on is called with how far it is.
- * @throws {OperatorError} if no daemon answers, or if it cannot do that: what it has done stays done.
+ * @throws {OperatorError} if no daemon answers, or if it cannot do that: finished steps are not undone.
  */
 export async function haveDone<Result>(
   data: DataDirectory,

@@ -12,7 +12,7 @@ import { withDatabase } from '../store/db/withDatabase.ts';
 import { type Consistency, checkConsistency } from '../store/keep/consistency.ts';
 import { problem } from './problems.ts';
 
-/** `courtd check`: what only a look can find. It repeats nothing that `courtd status` reports. */
+/** `courtd check`: faults that need a test to be found. It repeats nothing that `courtd status` reports. */
 
 /** As `courtd check --json` prints it. */
 export interface CheckResult {

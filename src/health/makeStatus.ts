@@ -115,7 +115,7 @@ function shipProblems({ state, error, behind_s }: ShipStatus): StatusProblem[] {
   return behindS > THRESHOLDS.ship_behind_s ? [problem('ship_behind', behindS, error)] : [];
 }
 
-/** A copy is on the box itself: what keeps it from being written does not pass like a line that is down. */
+/** A copy is on the box itself: a fault that stops it does not end by itself, unlike a line that is down. */
 function copyProblems({ place, behind_s, error }: CopyStatus): StatusProblem[] {
   const behindS = behind_s ?? 0;
   const isBehind = behindS > THRESHOLDS.copy_behind_s || error !== null;

@@ -13,7 +13,7 @@ export const THRESHOLDS = {
   backup_s: 2 * DAY_S,
   /** Days until the disk is full at the present rate: time to buy a larger one. */
   filling_days: 14,
-  /** Days of validity that the TLS certificate has left: a venue's certificate is renewed by hand, by somebody who has to come. */
+  /** Days of validity that the TLS certificate has left: somebody has to come to the venue and renew it by hand. */
   certificate_days: 30,
   /** Seconds by which a camera's clock may differ from the box's. Clocks that differ from each other by less are off alike. */
   clock_s: 2,

@@ -4,7 +4,7 @@ import type { LogLevel } from './logLevels.ts';
 
 /** How long writing the last lines may take at exit: on a busy box it may wait for seconds. */
 const LOG_FLUSH_MS = 10_000;
-/** Bytes that wait for a slow reader; what does not fit is lost. */
+/** Bytes that wait for a slow reader; lines beyond are lost. */
 const BUFFER_BYTES = 4 * 1024 ** 2;
 
 const LINES_LOST = 'lines of this log are missing before this one: they could not be written';

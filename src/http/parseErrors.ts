@@ -35,7 +35,7 @@ export function parserProblem(
     const sentence = 'The connection ended before the request was complete: send it again.';
     return new Problem('request_timeout', sentence);
   }
-  // Node pauses its parser while a response is not read. Over TLS, the rest of what it has read is lost then.
+  // Node pauses its parser while a response is not read. Over TLS, the rest that it has read is then lost.
   if (socket.writableNeedDrain) {
     const sentence = 'The previous response was not read, and this request was lost. Send it again.';
     return retryLater('overloaded', sentence, limits.RETRY_AFTER_S.overloaded);

@@ -88,7 +88,7 @@ export function* playersNamed(json: string): Generator<string> {
 }
 
 /**
- * @param text JSON, or what was rejected because it is none: cut off, or with a quote too many.
+ * @param text JSON, or a rejected body that is not JSON: cut off, or with an extra quote.
  * @returns whether one of its strings is one of those, as a value or as the name of a member, or a number that names a player.
  */
 export function mentions(text: string, isOne: (value: string) => boolean): boolean {

@@ -79,7 +79,7 @@ function readEvent(json: JsonReader): SentEvent {
 
 /**
  * Reads an element of a body's array and moves behind it, whatever is wrong with it.
- * @returns the event; of one that is not JSON, or nested too deep, the error, and its members as far as they were read.
+ * @returns the event; if it is not JSON, or nested too deep, the error, and the members that were read before it.
  * @throws {JsonError} if the body holds too many values.
  */
 export function readElement(json: JsonReader): { event: SentEvent; error?: JsonError } {

@@ -93,7 +93,7 @@ export function endQuietlyOnBrokenPipe(): void {
   process.stderr.on('error', () => {});
 }
 
-/** Ends the process once everything is printed, whatever still runs: what hangs with a disk would keep it. */
+/** Ends the process once everything is printed: work that hangs with a disk would keep it. */
 export function exitWhenPrinted(status = process.exitCode): void {
   process.stdout.write('', (error) => {
     // If printing failed, endQuietlyOnBrokenPipe ends the process with the right status.

@@ -93,7 +93,7 @@ interface Erasure extends Erased {
   readonly rejections: number;
 }
 
-/** Prints the receipt, to be given to the player. @param erased of a dry run, what would be erased. */
+/** Prints the receipt, for the player. @param erased in a dry run, what would be erased. */
 function printReceipt(
   player: string,
   { before, dryRun = false, json }: EraseOptions,

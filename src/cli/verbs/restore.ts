@@ -40,7 +40,7 @@ async function restore(file: string, options: DataOption & { readonly salvage?: 
   sentencesOf(restored, file, name).forEach(say);
 }
 
-/** @param name of what was restored: the file, or the lines. */
+/** @param name the restored file, or "the lines". */
 function sentencesOf(restored: Restored, file: string, name: string): string[] {
   const { events, sessions, newestMs, damage, salvaged } = restored;
   const sudo = process.getuid?.() === 0 ? 'sudo ' : '';

@@ -80,7 +80,7 @@ async function start(frame: Frame): Promise<number> {
   const metrics = (report: Status) => metricsText(daemon, report);
   const routes = routesOf(daemon, () => metrics(status().status), status);
   const control = parts.adopt(new ControlServer(options.data, routes, log.logger), (it) => it.close());
-  // Stopped before all else: what cameras have begun to send is answered.
+  // Stopped first: requests that cameras have begun to send are answered.
   parts.adopt(server, (it) => it.close());
   stopOnSignals(frame);
   // Before the log line: a program that waits for the line may send a command at once.

@@ -28,7 +28,7 @@ export async function define(command: Command, loadAll: () => Promise<Command>):
 
 const LOG_LINES = 500;
 
-/** Never a token, a payload or a key: what may hold one is left out, and what looks like a token is removed from the rest. */
+/** Never a token, a payload or a key: texts that may hold one are left out, and words like tokens are removed from the rest. */
 async function support(options: DataOption & { output?: string }, program: Command): Promise<void> {
   const { data } = options;
   const box = boxOf(data, variablesOf(program), await askStatus(data).catch(() => undefined));

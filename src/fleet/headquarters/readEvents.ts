@@ -44,7 +44,7 @@ function follow(ends: Ends, { box, epoch }: ReturnType<typeof sourceOf>, { after
   const key = `${box}.${epoch}`;
   const [end, highest] = [ends.get(key), ends.get(box) ?? 0];
   ends.set(key, last).set(box, Math.max(highest, last));
-  // A new epoch begins behind what headquarters had, or, after a restore, behind what the backup had of that.
+  // A new epoch begins after the events that headquarters had, or, after a restore, after those of them in the backup.
   const isNext = end === undefined ? after <= highest : after === end;
   return isNext ? undefined : (end ?? highest);
 }

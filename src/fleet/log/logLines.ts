@@ -17,7 +17,7 @@ const HEAD =
 /** As far as the headers at headquarters go. */
 const SEQ_MAX = 1e15 - 1;
 
-/** @returns what a database is restored from. Restoring it throws an OperatorError for a line that is none of courtd's. */
+/** @returns what a database is restored from. Restoring it throws an OperatorError for a line that courtd has not written. */
 export function logLines(pieces: AsyncIterable<Buffer>): RestoreSource {
   return { name: 'the lines', copyTo: (target) => databaseOfLog(target, loggedEvents(pieces)) };
 }

@@ -21,7 +21,7 @@ const URL_OF_SERVERS = /^(nats|tls):\/\/(?:([^@/,:]*)(?::([^@/,]*))?@)?([^@]+)$/
 
 /**
  * Reads `nats://` or `tls://`, several servers separated by commas. The user counts for all.
- * @throws {UsageError} if it is none, or mixes schemes or users.
+ * @throws {UsageError} if it is malformed, or mixes schemes or users.
  */
 export function parseServers(text: string): Servers {
   const [, scheme, user = '', pass = '', list = ''] = URL_OF_SERVERS.exec(text.trim()) ?? [];

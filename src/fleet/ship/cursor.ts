@@ -5,7 +5,7 @@ import type { BoxLog } from './boxLog.ts';
 /** The last message of an epoch at headquarters. */
 export interface LastChunk {
   readonly place: number;
-  /** Undefined: it is none of courtd's. */
+  /** Undefined: it was not written by courtd. */
   readonly chunk: Chunk | undefined;
 }
 

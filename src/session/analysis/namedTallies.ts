@@ -10,7 +10,7 @@ export class NamedTallies<Tally> {
   /** How many have a name of their own. */
   #named = 0;
 
-  /** @param others the name of what came beyond the limit. @param unnamed that of what was sent without a name. */
+  /** @param others the name of those beyond the limit. @param unnamed the name of those without one. */
   constructor(most: number, make: () => Tally, others: string, unnamed = others) {
     this.#most = most;
     this.#make = make;

@@ -71,7 +71,7 @@ async function* unpack(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   if (code === 'Z_BUF_ERROR')
     throw new FileFault(null, 'the gzip data ends too early: the file was cut short.');
   if (code.startsWith('Z_')) throw new FileFault(null, 'the gzip data is damaged from here on.');
-  // Node leaves out, without a word, what follows a member and is none.
+  // Node silently drops bytes after a member that are not another member.
   if (code !== '' || gunzip.bytesWritten !== givenBytes)
     throw new FileFault(null, 'behind the gzip data is something else: from here on nothing is read.');
 }

@@ -109,7 +109,7 @@ function rallies({ tally }: Content): Html[] {
   ];
 }
 
-/** @returns the small print: units, whose a landing and a speed is, what the maps show, and what they do not. */
+/** @returns the small print: units, the players of landings and speeds, and the content of the maps. */
 function method({ tally }: Content): [string, string][] {
   const court = COURTS[tally.lines];
   const size = (ft: number) => number(ft, ft % 1 ? 1 : 0);

@@ -10,7 +10,7 @@ export interface Epoch {
   /** The highest seq that had been assigned when it began: earlier epochs have the events up to this one, too. */
   readonly fromSeq: number;
   /**
-   * If an operator began it (`courtd ship --new-epoch`): up to which seq headquarters had the events, as far as this box knew. Null
+   * If an operator began it (`courtd ship --new-epoch`): the seq up to which headquarters had the events when this box last knew. Null
    * if a restore did.
    */
   readonly shippedSeq?: number | null;

@@ -13,7 +13,7 @@ export interface PreviousFile {
   readonly ms: number;
 }
 
-/** @returns the files of what restores have replaced (restoreDatabase.ts), and of the copies that upgrades have made (upgradeDatabase.ts). */
+/** @returns the files of replaced databases (restoreDatabase.ts), and of copies that upgrades have made (upgradeDatabase.ts). */
 export function previousFiles(directory: DataDirectory): PreviousFile[] {
   const prefix = `${path.basename(directory.file('database'))}.`;
   const names = fs

@@ -20,7 +20,7 @@ const KINDS: ReadonlyArray<readonly [RegExp, FailureKind]> = [
   [/^SQLITE_(CORRUPT|NOTADB)/, 'damaged'],
 ];
 
-/** @returns the error for a value that courtd never writes: what SQLite says of a damaged page. */
+/** @returns the error for a value that courtd never writes: the same as for a damaged page. */
 export function damage(what: string): unknown {
   return new Database.SqliteError(`${what} is damaged`, 'SQLITE_CORRUPT');
 }

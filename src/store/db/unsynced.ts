@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3';
 
 /**
- * Commits without an fsync, what a power failure may undo: the next commit of events syncs the WAL up to itself.
- * @throws {SqliteError} of `commit`; a fatal one (errors.ts) if later commits would not be synced.
+ * Commits without an fsync. A power failure may undo it: the next commit of events syncs the WAL up to itself.
+ * @throws {SqliteError} of `commit`; a fatal one (sqliteErrors.ts) if later commits would not be synced.
  */
 export function unsynced(db: Database.Database, commit: () => void): void {
   db.pragma('synchronous = NORMAL');

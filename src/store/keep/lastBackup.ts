@@ -21,7 +21,7 @@ export function backupPlaces(directory: DataDirectory): string[] {
   return readNote(directory).split('\n').slice(1, -1);
 }
 
-/** @returns the note; empty if there is none that can be read. */
+/** @returns the note; empty if none can be read. */
 function readNote(directory: DataDirectory): string {
   try {
     return directory.read('backupNote');

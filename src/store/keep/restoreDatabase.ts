@@ -151,7 +151,7 @@ async function complete(
   }
 }
 
-/** @returns what of the replaced database outlives it: a backup does not know the players who were erased after it. Undefined: nothing. */
+/** @returns the part of the replaced database that is kept, if any: a backup does not know the players who were erased after it. */
 function keptOf(target: string) {
   let db: Database.Database | undefined;
   try {

@@ -89,7 +89,7 @@ function missingIn(db: Database.Database, after: number, read: number, lastRead:
 }
 
 /**
- * Adds to a database, which no box uses yet, what can be read in others of the same box and is not in it: with its time of receipt
+ * Adds to a database that no box uses yet the readable events of others of the same box: each with its time of receipt
  * and its mark `erased`. An event that it already has counts as a duplicate.
  * @param files in the order of their age. @throws {SqliteError} if the events cannot be stored.
  */

@@ -32,7 +32,7 @@ export interface ArrivalChunk {
   readonly damage: Damage;
   /** Every event up to this seq has been considered: the next chunk begins after it. */
   readonly upTo: number;
-  /** The highest seq that was ever assigned. There are holes: the seqs of duplicates, and of what was rolled back. */
+  /** The highest seq that was ever assigned. There are holes: the seqs of duplicates, and of rolled back events. */
   readonly lastSeq: number;
   /** Whether no later event is stored. */
   readonly isLast: boolean;

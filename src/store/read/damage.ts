@@ -4,7 +4,7 @@ import { counted } from '../../base/units.ts';
 /** Damaged events that a message names. */
 const NAMED = 100;
 
-/** What can still be read of an event whose row is not what was written (checksum.ts). */
+/** The readable part of an event whose row has changed since it was written (checksum.ts). */
 interface DamagedEvent {
   readonly seq: number;
   /** This and the next two: whatever is in the row now. */

@@ -176,7 +176,7 @@ export class RefusedFile {
     this.#db.prepare(remove).run(JSON.stringify(seqs));
   }
 
-  /** Gives the space of what was deleted back to the file system. */
+  /** Returns the space of deleted rows to the file system. */
   giveBack(): void {
     // Not `get` or `simple`: the pragma returns a row for each page.
     this.#db.pragma('incremental_vacuum');

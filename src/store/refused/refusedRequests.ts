@@ -145,7 +145,7 @@ export class RefusedRequests {
     this.#giveUp();
   }
 
-  /** Deletes, again and again, what is too old, what the disk has no room for, and bodies whose events are all stored meanwhile. */
+  /** Deletes repeatedly: old requests, bodies without room on the disk, and bodies whose events are all stored. */
   async #tidy(isStored: (key: EventKey | undefined) => boolean): Promise<void> {
     const { signal } = this.#closing;
     for (; !signal.aborted; await pause(REFUSED_CHECK_MS, signal)) {

@@ -6,7 +6,7 @@ export function tokenRemoved(text: string, token: string): string {
   return text.replace(patternOf(token), '(token removed)');
 }
 
-/** @returns a copy of a body without the token; undefined if it cannot be taken out of what is compressed. */
+/** @returns a copy of a body without the token; undefined if it cannot be removed from a compressed body. */
 export function withoutToken(body: Buffer, token: string | undefined): Buffer | undefined {
   if (token === undefined) return Buffer.from(body);
   if (body[0] === 0x1f && body[1] === 0x8b) {

@@ -33,7 +33,7 @@ export class OldTokenUse {
       this.#uses.set(client, { id, endsAt, oldAt: now, newAt: Number.NEGATIVE_INFINITY });
   }
 
-  /** @returns the tokens that are in use and end, and forgets who has changed to another one. */
+  /** @returns the tokens that are in use and end, and forgets clients that have changed to another one. */
   report(now: number): OldToken[] {
     for (const [client, { endsAt, oldAt, newAt }] of this.#uses) {
       if (endsAt <= now || (newAt > oldAt && now - oldAt > SHARED_MS)) this.#uses.delete(client);

@@ -119,7 +119,7 @@ export class TokenVerifier {
   }
 
   /**
-   * Asks the database once in a turn of the event loop: what has been read from the network by then was sent earlier.
+   * Asks the database once per turn of the event loop: requests that have been read by then were sent earlier.
    * @throws {Problem} 503 if the tokens cannot be read: without them no request can be answered 401 either.
    */
   #current(): readonly TimedToken[] {

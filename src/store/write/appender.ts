@@ -120,7 +120,7 @@ export class Appender {
     this.#duplicates.forgetNames();
   }
 
-  /** Takes players who have been erased since then out of what comes, too. */
+  /** From now on also redacts players who have been erased since then. */
   readErasures(): void {
     this.#redactor.use(readErasures(this.#db));
   }

@@ -143,7 +143,7 @@ export class GroupCommit {
   }
 
   /**
-   * Commits a step of retention, as a rule without an fsync: what a power failure undoes, the next prune does again.
+   * Commits a step of retention, as a rule without an fsync: the next prune repeats what a power failure undoes.
    * Call it outside of a turn: this thread is between two groups then.
    * @throws {SqliteError} if it was rolled back. After a fatal one every request is rejected.
    * @throws {Problem} 503 if nothing is written any more.

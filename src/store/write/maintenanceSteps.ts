@@ -30,7 +30,7 @@ export class MaintenanceSteps {
   readonly #full: Pick<DiskFull, 'isFull'>;
   #notBefore = 0;
 
-  /** @param full while it is, keys stay in memory: what a prune frees is for its own commits. */
+  /** @param full while it is full, keys stay in memory: the space that a prune frees is for its own commits. */
   constructor(db: Database, keys: EventKeys, full: Pick<DiskFull, 'isFull'>, on: MaintenanceEvents) {
     this.checkpoints = new Checkpointer(db, (error) => this.#failed(error));
     this.#db = db;

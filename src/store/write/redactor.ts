@@ -40,7 +40,7 @@ export class Redactor {
     return left === undefined ? event : { ...event, ...left, erased: true };
   }
 
-  /** @returns whether a text names one of them, whenever that was. @param text JSON, or what was rejected because it is none. */
+  /** @returns whether a text names one of them, whenever that was. @param text JSON, or a rejected body that is not JSON. */
   names(text: string): boolean {
     return mentions(text, (value) => this.#players.find(value) !== undefined);
   }

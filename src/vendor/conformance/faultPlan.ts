@@ -1,6 +1,6 @@
 /** Fault injection: which request gets which fault. Pure: the same requests get the same faults. */
 
-/** How often each comes to the same events, in the order of a round: what rejects an event for good comes last. */
+/** How often each comes to the same events, in the order of a round: faults that reject an event for good come last. */
 const TIMES = {
   /** 503 without Retry-After: a camera has to back off by itself. */
   busy: 3,

@@ -136,7 +136,7 @@ const oddFields: Find = ({ exchanges }) => {
   return { shownBy, detail: shownBy.map(oddIn)[0], isSeen };
 };
 
-/** The ten checks, in the order of the verdict: what finds the requests that fail it, and what a camera has to do. */
+/** The ten checks, in the order of the verdict: how each finds the requests that fail it, and the advice for a camera. */
 const CHECKS = {
   same_event_id: [
     renamed,

@@ -22,7 +22,7 @@ export interface RunOptions {
 }
 
 /**
- * Has the cameras of a venue send what they see, until `ended`, and then what they still have.
+ * Lets the cameras of a venue send their events until `ended`, and then those that they still have.
  * @param ended by `time`, or a signal. @param onProblem is called with what a camera reports, which quotes no token.
  * @returns the counts of all cameras together, how many events were not delivered, and the session of the first court.
  */
