@@ -75,18 +75,14 @@ export function payloadCells(payload: string): (string | undefined)[] {
   return cells;
 }
 
-function cellOf(value: string, kind: (typeof KINDS)[number]): string | undefined {
-  if (value.startsWith('"')) {
-    if (kind !== 'string') return undefined;
-    return value.includes('\\') ? (JSON.parse(value) as string) : value.slice(1, -1);
-  }
-  const isNumber = NUMBER.test(value);
-  const isBoolean = value === 'true' || value === 'false';
-  const isOfKind = kind === 'number' ? isNumber : kind === 'boolean' ? isBoolean : isNumber || isBoolean;
-  return isOfKind ? value : undefined;
-}
+/** The beginnings of values that a column takes. */
+const FITTING = { number: /^[-0-9]/, boolean: /^[tf]/, string: /^[^n[{]/ };
 
-const NUMBER = /^[-0-9]/;
+function cellOf(value: string, kind: (typeof KINDS)[number]): string | undefined {
+  if (!FITTING[kind].test(value)) return undefined;
+  if (!value.startsWith('"')) return value;
+  return value.includes('\\') ? (JSON.parse(value) as string) : value.slice(1, -1);
+}
 
 /** Copied for each payload, so that all have one hidden class. */
 const EMPTY: Record<string, unknown> = Object.fromEntries(PAYLOAD_FIELDS.map((name) => [name, undefined]));
@@ -94,14 +90,11 @@ const EMPTY: Record<string, unknown> = Object.fromEntries(PAYLOAD_FIELDS.map((na
 /** @param payload JSON text of an object. @throws {JsonError} if it is damaged. */
 export function payloadColumns(payload: string): PayloadColumns {
   const columns = { ...EMPTY };
-  const cells = payloadCells(payload);
-  for (let i = 0; i < cells.length; i++) {
-    const cell = cells[i];
-    if (cell !== undefined) columns[PAYLOAD_FIELDS[i]!] = columnOf(cell, KINDS[i]!);
+  for (const [i, cell] of payloadCells(payload).entries()) {
+    if (cell === undefined) continue;
+    const kind = KINDS[i];
+    columns[PAYLOAD_FIELDS[i]!] =
+      kind === 'number' ? Number(cell) : kind === 'boolean' ? cell === 'true' : cell;
   }
   return columns as PayloadColumns;
-}
-
-function columnOf(cell: string, kind: (typeof KINDS)[number]): number | boolean | string {
-  return kind === 'number' ? Number(cell) : kind === 'boolean' ? cell === 'true' : cell;
 }
