@@ -84,8 +84,9 @@ class BatchReader {
       else json.skip();
       json.skipSpaces();
       if (json.isAtEnd) return undefined;
-      if (json.isAtObject || json.isAtArray) return secondValueAt(json.at);
-      throw new JsonError('syntax', json.at);
+      if (!json.isAtObject && !json.isAtArray) throw new JsonError('syntax', json.at);
+      const where = `a second value follows the first at byte ${json.at}.`;
+      return notJson(`${where} Send one array of events, [{...}, {...}].`);
     } catch (error) {
       if (!(error instanceof JsonError)) throw error;
       if (error.reason === 'depth') return TOO_DEEP;
@@ -125,10 +126,6 @@ function notJson(why: string): Broken {
   return { code: 'invalid_json', message: `is not JSON: ${why}` };
 }
 
-function secondValueAt(at: number): Broken {
-  return notJson(`a second value follows the first at byte ${at}. Send one array of events, [{...}, {...}].`);
-}
-
 const NOT_UTF8: Broken = { code: 'invalid_json', message: 'is not valid UTF-8.' };
 const TOO_DEEP: Broken = {
   code: 'too_deep',
@@ -136,7 +133,7 @@ const TOO_DEEP: Broken = {
 };
 
 /** What some libraries write for numbers that JSON cannot express. */
-const INVALID_NUMBERS = ['NaN', 'Infinity'];
+const INVALID_NUMBERS = ['NaN', 'Infinity', '-Infinity'];
 
 function toEvent(sent: WireEvent, eotNs: bigint, payload: string, extra: string | null): CourtEvent {
   return {

@@ -10,7 +10,7 @@ import { BODY_VALUES, EVENT_DEPTH_LEVELS } from '../base/limits.ts';
 const [QUOTE, BACKSLASH, COMMA, COLON, MINUS, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x3a, 0x2d, 0x30, 0x39];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 const [SPACE, TAB, LINE_FEED, CARRIAGE_RETURN] = [0x20, 0x09, 0x0a, 0x0d];
-const [PLUS, DOT, LOWER_E, LOWER] = [0x2b, 0x2e, 0x65, 0x20];
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const LITERALS = ['true', 'false', 'null'];
 /** A number of this length at most fits into a double, if it has no exponent. */
 const SAFE_NUMBER_BYTES = 300;
@@ -46,8 +46,6 @@ export class JsonReader {
   #depth = 0;
   #hasEscapes = false;
   #hasSpaces = false;
-  /** Whether the last number has an exponent, or very many digits. */
-  #mayOverflow = false;
   readonly #bytes: Buffer;
   readonly #end: number;
   readonly #isAscii: boolean;
@@ -129,8 +127,7 @@ export class JsonReader {
     else if (code === OPEN_ARRAY) this.array(this.#skip);
     else {
       this.#moveBehindScalar();
-      if (isNumber(code) && this.#mayOverflow)
-        this.isTooLarge ||= !Number.isFinite(Number(this.#latin1.slice(from, this.at)));
+      this.isTooLarge ||= isNumber(code) && !Number.isFinite(Number(this.#latin1.slice(from, this.at)));
     }
   }
 
@@ -239,36 +236,14 @@ export class JsonReader {
     const code = this.#byteAt(this.at);
     if (code === QUOTE) this.at = this.#endOfString(this.at);
     else if (isNumber(code)) {
-      this.#moveBehindNumber();
+      NUMBER.lastIndex = this.at;
+      if (!NUMBER.test(this.#latin1)) throw new JsonError('syntax', this.at);
+      this.at = NUMBER.lastIndex;
     } else {
       const literal = LITERALS.find((literal) => this.isAt(literal, this.at));
       if (literal === undefined) throw new JsonError('syntax', this.at);
       this.at += literal.length;
     }
-  }
-
-  #moveBehindNumber(): void {
-    const from = this.at;
-    if (this.#byteAt(this.at) === MINUS) this.at++;
-    if (this.#byteAt(this.at) === ZERO) this.at++;
-    else this.#moveBehindDigits();
-    if (this.#byteAt(this.at) === DOT) {
-      this.at++;
-      this.#moveBehindDigits();
-    }
-    const hasExponent = (this.#byteAt(this.at) | LOWER) === LOWER_E;
-    this.#mayOverflow = hasExponent || this.at - from > SAFE_NUMBER_BYTES;
-    if (!hasExponent) return;
-    this.at++;
-    if (this.#byteAt(this.at) === PLUS || this.#byteAt(this.at) === MINUS) this.at++;
-    this.#moveBehindDigits();
-  }
-
-  #moveBehindDigits(): void {
-    let to = this.at;
-    while (isDigit(this.#byteAt(to))) to++;
-    if (this.at === to) throw new JsonError('syntax', to);
-    this.at = to;
   }
 
   /** @returns the byte at an offset; -1 at the end. */
