@@ -104,19 +104,13 @@ const COLUMNS: readonly Column[] = [
   { heading: 'CLIENT', width: 15, isText: true, text: ({ client }) => client ?? '-' },
 ];
 
-/** The state and the names are shown on any width. */
-const NAMED = 4;
-
 /** Sources that a person should look at come first. */
 function sourceLines(sources: readonly Source[], canvas: Canvas, nowMs: number): string[] {
   if (sources.length === 0) return ['No source is known.'];
-  const shown = [...COLUMNS];
-  const width = () => shown.reduce((sum, column) => sum + column.width + 2, -2);
-  while (shown.length > NAMED && width() > (canvas.columns ?? width())) shown.pop();
   const alarms = (source: Source) => COLUMNS.filter((column) => column.isAlarm?.(source)).length;
   const cell = ({ width, isText }: Column, text: string) => padded(cut(visible(text), width), width, !isText);
   const line = (text: (column: Column) => string) => {
-    const cells = shown.map((column) => cell(column, text(column)));
+    const cells = COLUMNS.map((column) => cell(column, text(column)));
     return fit(cells.join('  ').trimEnd(), canvas);
   };
   const headings = line(({ heading }) => heading);

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { counted } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import { askStatus } from '../../control/controlClient.ts';
 import { boxOf, type CheckResult, checkDatabase, runChecks, type Variables } from '../../health/checks.ts';
@@ -63,14 +62,11 @@ const STYLES = { ok: 'good', warn: 'warn', fail: 'fail' } as const;
 function textOf(results: readonly CheckResult[]): string {
   const canvas = canvasOf(process.stdout);
   const wrapped = (text: string, indent: number) =>
-    wrap(visible(text), (canvas.columns ?? Number.POSITIVE_INFINITY) - indent);
-  const lines = results.flatMap(({ name, level, message, advice }) => [
-    ...wrapped(`${name}: ${message}`, 6).map((line, i) =>
-      i === 0 ? `${styled(level.padEnd(6), STYLES[level], canvas)}${line}` : `      ${line}`,
-    ),
-    ...(advice === '' ? [] : wrapped(hints.complete(advice), 8).map((line) => `        ${line}`)),
-  ]);
-  const count = (wanted: CheckResult['level']) => results.filter(({ level }) => level === wanted).length;
-  const sum = `${counted(results.length, 'check')}: ${count('ok')} ok, ${counted(count('warn'), 'warning')}, ${counted(count('fail'), 'failure')}.`;
-  return [...lines, ...wrapped(sum, 0), ''].join('\n');
+    wrap(visible(text), (canvas.columns ?? Infinity) - indent).map((line) => ' '.repeat(indent) + line);
+  const lines = results.flatMap(({ name, level, message, advice }) => {
+    const [first = '', ...more] = wrapped(`${name}: ${message}`, 6);
+    const advised = advice === '' ? [] : wrapped(hints.complete(advice), 8);
+    return [styled(level.padEnd(6), STYLES[level], canvas) + first.slice(6), ...more, ...advised];
+  });
+  return `${lines.join('\n')}\n`;
 }
