@@ -60,7 +60,7 @@ export class RefusedRequests {
   readonly #directory: DataDirectory;
   readonly #settings: RefusedSettings;
   readonly #onLost: (what: Lost, details: object) => void;
-  /** Undefined if there is none, or if it was given up: the next write opens it. */
+  /** Undefined if there is none, or if it was given up: the next work opens it again. */
   #file: RefusedFile | undefined;
   #queue: Rejected[] = [];
   #queuedBytes = 0;
@@ -87,7 +87,6 @@ export class RefusedRequests {
    * @returns what was rejected within a day, the oldest first.
    */
   begin(isStored: (key: EventKey | undefined) => boolean): RefusedRequest[] {
-    if (fs.existsSync(this.#directory.file('refused'))) this.#attempt(() => {}, { opens: true });
     void this.#tidy(isStored);
     return this.recent();
   }
@@ -197,7 +196,7 @@ export class RefusedRequests {
       requests.push({ ...request, sha256, gzip: packed });
     }
     const add = (file: RefusedFile) => file.add(requests);
-    this.#attempt(add, { opens: true });
+    this.#attempt(add, { makes: true });
     if (isLow && queue.some(({ body }) => body !== undefined))
       this.#lose('notKept', 'the disk is nearly full');
     else this.#makeRoom();
@@ -214,10 +213,11 @@ export class RefusedRequests {
     return missing > 0;
   }
 
-  /** Runs `work` on the file, and gives up a file that cannot be used. @returns undefined if there is none, or that failed. */
-  #attempt<Result>(work: (file: RefusedFile) => Result, { opens = false } = {}): Result | undefined {
+  /** Runs `work` on the file, and gives up one that cannot be used. @returns undefined if there is none, or that failed. */
+  #attempt<Result>(work: (file: RefusedFile) => Result, { makes = false } = {}): Result | undefined {
     try {
-      if (opens) this.#file ??= new RefusedFile(this.#directory.file('refused'), 'write');
+      const file = this.#directory.file('refused');
+      if (makes || fs.existsSync(file)) this.#file ??= new RefusedFile(file, 'write');
       return this.#file && work(this.#file);
     } catch (error) {
       return this.#fail(error);
