@@ -12,22 +12,6 @@ serveAgain();
 const daemon = await Daemon.start(t);
 
 t.test(
-  'an event is answered 202 with the counts and nothing else, and comes back as it was sent',
-  async (t) => {
-    const sent = event({ session_id: 'one' });
-    const response = await daemon.post(sent);
-    t.equal(response.status, 202);
-    t.equal(response.headers.get('content-type'), 'application/json');
-    t.equal(await response.text(), '{"accepted":1,"duplicates":0}');
-    const exported = await daemon.exported(sent.session_id);
-    t.strictSame(
-      exported.map((line) => JSON.parse(line)),
-      [sent],
-    );
-  },
-);
-
-t.test(
   'a resend is ignored and counted, in the same request, in another one, and after a restart',
   async (t) => {
     const [a, b] = events(2);

@@ -3,7 +3,7 @@ import t from 'tap';
 import { Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { newAddress, RawClient, request } from '../harness/rawClient.ts';
+import { answerOf, newAddress, RawClient, request } from '../harness/rawClient.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
 
 runInProcess();
@@ -23,9 +23,11 @@ async function status(token: string): Promise<number> {
   return answer.status;
 }
 
-async function rotate(...args: string[]): Promise<string> {
-  return (await daemon.command('token', 'rotate', ...args)).stdout.trim();
+async function rotateOf(box: Daemon, ...args: string[]): Promise<string> {
+  return (await box.command('token', 'rotate', ...args)).stdout.trim();
 }
+
+const rotate = (...args: string[]) => rotateOf(daemon, ...args);
 
 t.test('a new token works at once, and the older one through its grace', async (t) => {
   t.equal(await status(daemon.token), 202);
@@ -76,4 +78,33 @@ t.test('the first token works in a daemon that was started without one', async (
   t.equal((await again.post(event())).status, 401);
   const token = (await again.command('token', 'rotate')).stdout.trim();
   t.equal((await again.post(event(), { Authorization: `Bearer ${token}` })).status, 202);
+});
+
+t.test('the log has the reason of each 401, and all clients get the same answer', async (t) => {
+  const daemon = await Daemon.start(t);
+  const revoked = await rotateOf(daemon);
+  const retired = await rotateOf(daemon);
+  t.equal((await daemon.command('token', 'revoke', '2')).status, 0);
+  await rotateOf(daemon, '--grace', '0');
+  const when = '\\d{4}-\\d\\d-\\d\\dT[\\d:.]{12}Z$';
+  const reasons = [
+    [`Bearer ${daemon.token}`, `^token 1 expired at ${when}`],
+    [`Bearer ${revoked}`, `^token 2 was revoked at ${when}`],
+    [`Bearer ${retired}`, `^token 3 expired at ${when}`],
+    ['Bearer wrong', '^unknown token$'],
+    ['Basic wrong', '^malformed header$'],
+  ] as const;
+  const answers: Record<string, unknown>[] = [];
+  for (const [Authorization] of reasons) {
+    const answer = await answerOf(daemon.post(event(), { Authorization }));
+    answers.push(JSON.parse(answer.body));
+  }
+  t.equal(new Set(answers.slice(0, 4).map(({ error }) => error)).size, 1);
+  await daemon.stop();
+  for (const [i, [, reason]] of reasons.entries()) {
+    const line = daemon.log.find(({ request_id }) => request_id === answers[i]?.request_id);
+    t.match(line, { code: 'unauthorized', client: '127.0.0.1', reason: new RegExp(reason) });
+    t.notOk(JSON.stringify(answers[i]).includes('token 1'), 'the answer does not tell which');
+  }
+  for (const token of [daemon.token, revoked, retired]) t.notOk(JSON.stringify(daemon.log).includes(token));
 });
