@@ -9,45 +9,34 @@ const ROWS_MAX = 20;
 type Value = string | number | bigint | Buffer | null;
 
 /** A statement with a list of rows, prepared once for each number of rows up to ROWS_MAX. */
-export class MultiRowStatement<Answer = unknown> {
-  readonly #prepared: Statement<Value[], Answer>[] = [];
-  readonly #db: Database;
-  readonly #columns: number;
-  readonly #sql: (values: string) => string;
-
-  /** @param sql builds the statement around its list of rows, "(?, ?), (?, ?)". */
-  constructor(db: Database, columns: number, sql: (values: string) => string) {
-    this.#db = db;
-    this.#columns = columns;
-    this.#sql = sql;
-  }
-
+export interface MultiRowStatement<Answer = unknown> {
   /** @param values the columns of 1 to ROWS_MAX rows, one row after another. */
-  run(values: Value[]): RunResult {
-    return this.#statement(values).run(...values);
-  }
-
+  run(values: readonly Value[]): RunResult;
   /** @param values as for `run`. */
-  all(values: Value[]): Answer[] {
-    return this.#statement(values).all(...values);
-  }
+  all(values: readonly Value[]): Answer[];
+}
 
-  #statement(values: readonly Value[]): Statement<Value[], Answer> {
-    const rows = values.length / this.#columns;
-    this.#prepared[rows] ??= this.#prepare(rows);
-    return this.#prepared[rows];
-  }
-
-  #prepare(rows: number): Statement<Value[], Answer> {
-    const row = `(${Array(this.#columns).fill('?').join(', ')})`;
-    return this.#db.prepare(this.#sql(Array(rows).fill(row).join(', ')));
-  }
+/** @param sql builds the statement around its list of rows, "(?, ?), (?, ?)". */
+export function multiRowStatement<Answer = unknown>(
+  db: Database,
+  columns: number,
+  sql: (values: string) => string,
+): MultiRowStatement<Answer> {
+  const prepared: Statement<Value[], Answer>[] = [];
+  const row = `(${Array(columns).fill('?').join(', ')})`;
+  const statement = (values: readonly Value[]) => {
+    const rows = values.length / columns;
+    prepared[rows] ??= db.prepare(sql(Array(rows).fill(row).join(', ')));
+    return prepared[rows];
+  };
+  return {
+    run: (values) => statement(values).run(...values),
+    all: (values) => statement(values).all(...values),
+  };
 }
 
 /** @returns `items` in order, in chunks of at most ROWS_MAX. */
 export function inChunks<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
-  if (items.length <= ROWS_MAX) return items.length === 0 ? [] : [items];
-  const lists: Item[][] = [];
-  for (let at = 0; at < items.length; at += ROWS_MAX) lists.push(items.slice(at, at + ROWS_MAX));
-  return lists;
+  const chunks = Math.ceil(items.length / ROWS_MAX);
+  return Array.from({ length: chunks }, (_, i) => items.slice(i * ROWS_MAX, (i + 1) * ROWS_MAX));
 }

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { checksumOf } from '../db/checksum.ts';
-import { inChunks, MultiRowStatement } from '../db/multiRowStatement.ts';
+import { inChunks, type MultiRowStatement, multiRowStatement } from '../db/multiRowStatement.ts';
 
 /** An event that is to be stored, with its seq and the ids of its names. */
 export interface NumberedEvent {
@@ -26,7 +26,7 @@ export class EventInserter {
   constructor(db: Database) {
     // OR FAIL: a row that fails rolls the whole transaction back anyway, so SQLite need not be able to undo
     // this statement alone, for which it would copy every page before changing it.
-    this.#insert = new MultiRowStatement(
+    this.#insert = multiRowStatement(
       db,
       COLUMN_COUNT,
       (values) => `INSERT OR FAIL INTO event (${COLUMNS}) VALUES ${values}`,

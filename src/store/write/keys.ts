@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { keyHash } from '../db/keyHash.ts';
-import { inChunks, MultiRowStatement } from '../db/multiRowStatement.ts';
+import { inChunks, type MultiRowStatement, multiRowStatement } from '../db/multiRowStatement.ts';
 import { unsynced } from '../db/unsynced.ts';
 
 /** What identifies an event (spec 2.3), with the session interned and the event_id hashed; and its seq. */
@@ -65,13 +65,13 @@ export class EventKeys {
       ) STRICT, WITHOUT ROWID;
       INSERT OR REPLACE INTO recent_key
       SELECT session, key_hash(event_id), revision, seq FROM event WHERE seq > (SELECT up_to FROM flushed)`);
-    this.#insert = new MultiRowStatement(db, 4, (rows) => `INSERT OR IGNORE INTO recent_key VALUES ${rows}`);
+    this.#insert = multiRowStatement(db, 4, (rows) => `INSERT OR IGNORE INTO recent_key VALUES ${rows}`);
     const among = (table: string) => (rows: string) =>
       `
       WITH asked (at, session, hash, revision) AS (VALUES ${rows})
       SELECT at, seq FROM asked CROSS JOIN ${table} USING (session, hash, revision)`;
-    this.#inFileOf = new MultiRowStatement(db, 4, among('key'));
-    this.#recentOf = new MultiRowStatement(db, 4, among('recent_key'));
+    this.#inFileOf = multiRowStatement(db, 4, among('key'));
+    this.#recentOf = multiRowStatement(db, 4, among('recent_key'));
     const same = '(session, hash, revision) = (@session, @hash, @revision)';
     const number = (sql: string) => db.prepare<[], number>(sql).pluck();
     this.#replace = [
