@@ -45,7 +45,7 @@ export class Appender {
   readonly keys: EventKeys;
   readonly #db: Database;
   readonly #names: NameInterner;
-  readonly #redactor: Redactor;
+  #redactor: Redactor;
   readonly #duplicates: Duplicates;
   readonly #events: EventInserter;
   /** Makes sessions count their events. Not with each event, which would cost a page: readers add what was not counted. */
@@ -122,7 +122,7 @@ export class Appender {
 
   /** From now on also redacts players who have been erased since then. */
   readErasures(): void {
-    this.#redactor.use(readErasures(this.#db));
+    this.#redactor = new Redactor(readErasures(this.#db));
   }
 
   rolledBack(): void {

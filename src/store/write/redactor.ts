@@ -16,14 +16,9 @@ function timeOf({ eotNs, receivedMs }: Redactable): bigint {
 
 /** Takes the players of a ledger out of events. */
 export class Redactor {
-  #players = new ErasedPlayers([]);
+  readonly #players: ErasedPlayers;
 
   constructor(ledger: readonly Erasure[]) {
-    this.use(ledger);
-  }
-
-  /** From now on this is the ledger. */
-  use(ledger: readonly Erasure[]): void {
     this.#players = new ErasedPlayers(ledger);
   }
 
