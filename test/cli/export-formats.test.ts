@@ -173,6 +173,7 @@ t.test('what a cell cannot hold is cut, escaped, or shown as text', async (t) =>
   t.notMatch(sheets.get('Hits'), /\p{Cc}(?<![\n])/u);
   const [old, fast] = objectsOf(sheets.get('Speeds') ?? '');
   t.strictSame([old?.eot, old?.kmh, fast?.kmh], ['1850-01-01T12:00:00Z', 101.5, 214.5]);
+  t.equal(old?.revision, String(REVISION_MAX), 'a spreadsheet holds 15 digits');
 });
 
 t.test('Summary counts current revisions, and Players counts what names a player', async (t) => {
