@@ -38,16 +38,11 @@ export function isValidEvent(event: unknown, rules: EventRules): event is WireEv
  * @returns 400 invalid_event with its faults in `details`.
  */
 export function explainEvent(event: SentEvent, rules: EventRules, listedMax = LISTED_FAULTS): Problem {
-  const { listed, total } = faultsOf(event, rules, listedMax);
-  const sentence = `The event is invalid: ${sentenceOf(listed[0])}. Nothing was stored.`;
-  const details_total = total > listed.length ? { details_total: total } : {};
-  return new Problem(
-    'invalid_event',
-    sentence,
-    { details: listed, ...details_total },
-    {},
-    { ...cameraOf(event.sent), events: 1 },
-  );
+  const all = faultsOf(event, rules);
+  const sentence = `The event is invalid: ${sentenceOf(all[0])}. Nothing was stored.`;
+  const total = all.length > listedMax && { details_total: all.length };
+  const members = { details: all.slice(0, listedMax), ...total };
+  return new Problem('invalid_event', sentence, members, {}, { ...cameraOf(event.sent), events: 1 });
 }
 
 /** Why a body, or an element of its array, could not be read. */
@@ -78,11 +73,9 @@ export function explainBatch(
 ): Problem {
   const total = all.length;
   const invalid: InvalidEvent[] = all.slice(0, LISTED_EVENTS).map(({ index, event, broken }) => {
-    const { listed, total } = broken
-      ? { listed: [{ path: '', message: broken.message }], total: 1 }
-      : faultsOf(event, rules);
-    const issues_total = total > listed.length ? { issues_total: total } : {};
-    return { index, event_id: eventIdOf(event.sent), issues: listed, ...issues_total };
+    const faults = broken ? [{ path: '', message: broken.message }] : faultsOf(event, rules);
+    const total = faults.length > LISTED_FAULTS && { issues_total: faults.length };
+    return { index, event_id: eventIdOf(event.sent), issues: faults.slice(0, LISTED_FAULTS), ...total };
   });
   const first = invalid[0];
   const named = first?.event_id ? `${first.index} (${quote(first.event_id)})` : `${first?.index}`;
@@ -102,12 +95,7 @@ export function explainBatch(
   );
 }
 
-interface Faults {
-  readonly listed: Fault[];
-  readonly total: number;
-}
-
-function faultsOf({ sent, tooLarge }: SentEvent, rules: EventRules, listedMax = LISTED_FAULTS): Faults {
+function faultsOf({ sent, tooLarge }: SentEvent, rules: EventRules): Fault[] {
   const all: Fault[] = [];
   for (const error of findFaults(sent) ? [] : (findFaults.errors ?? [])) {
     // The faults of `then` and `else` are in the list themselves.
@@ -126,7 +114,7 @@ function faultsOf({ sent, tooLarge }: SentEvent, rules: EventRules, listedMax = 
   }
   for (const name of tooLarge)
     all.push({ path: cut(name), message: 'holds a number that a double cannot hold' });
-  return { listed: all.slice(0, listedMax), total: all.length };
+  return all;
 }
 
 function sentenceOf(fault: Fault | undefined): string {
