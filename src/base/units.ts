@@ -4,24 +4,14 @@ export const NS_PER_MS = 1_000_000n;
 /** @returns a time span for people: "4 min 12 s", "3.4 s", "2 d 5 h". */
 export function span(seconds: number): string {
   if (seconds < 10 && !Number.isInteger(seconds)) return `${seconds.toFixed(1)} s`;
-  let left = Math.round(seconds);
-  const parts: string[] = [];
-  for (const [name, length] of UNITS) {
-    const count = Math.floor(left / length);
-    left -= count * length;
-    if (count > 0) parts.push(`${count} ${name}`);
-    else if (parts.length > 0) break;
-    if (parts.length === 2) break;
-  }
-  return parts.length === 0 ? '0 s' : parts.join(' ');
+  const whole = Math.round(seconds);
+  const [[name, length] = SECOND, [less, shorter] = SECOND] = UNITS.filter(([, length]) => whole >= length);
+  const rest = Math.floor((whole % length) / shorter);
+  return `${Math.floor(whole / length)} ${name}${rest > 0 ? ` ${rest} ${less}` : ''}`;
 }
 
-const UNITS = [
-  ['d', 86_400],
-  ['h', 3_600],
-  ['min', 60],
-  ['s', 1],
-] as const;
+const SECOND = ['s', 1] as const;
+const UNITS = [['d', 86_400], ['h', 3_600], ['min', 60], SECOND] as const;
 
 /** @returns the same in at most six characters: "12s", "4m", "3h", "2d". */
 export function shortSpan(seconds: number): string {
