@@ -18,28 +18,26 @@ const COURTS = [1, 2, 3, 4, 5, 6, 7, 8];
 const STEP = 10 * S;
 const FOUND_WITHIN = 3.5 * MIN;
 
-/** What the daemons of a month have written to the database. */
-class Stored {
-  sources: StoredSources = { days: 0, sources: [] };
-
-  write = (sources: StoredSources): boolean => {
-    this.sources = structuredClone(sources);
-    return true;
-  };
-}
-
 class Venue {
   /** Milliseconds since the month began. */
   now = 0;
   /** What the box's clock is off by; the cameras have their time from the box. */
   offMs = 0;
   #bootedAt = 0;
-  readonly stored = new Stored();
+  /** What the daemons of the month have written to the database. */
+  #stored: StoredSources = { days: 0, sources: [] };
   telemetry = this.#boot();
 
   #boot(): Telemetry {
     const clock = () => ({ monotonic: this.now - this.#bootedAt, wall: BEGIN + this.now + this.offMs });
-    return new Telemetry([], this.stored.sources, clock);
+    return new Telemetry([], this.#stored, clock);
+  }
+
+  keepSources(): void {
+    this.telemetry.keepSources((sources) => {
+      this.#stored = structuredClone(sources);
+      return true;
+    });
   }
 
   /** As after a power cut: what was written last is all there is. */
@@ -133,7 +131,7 @@ t.test('in a month of eight courts with one camera each, every dead camera is fo
       const isItsTurn = isPlaying || (now + court * STEP) % MIN === 0;
       if (court !== unplugged && isItsTurn) venue.send(court, isPlaying);
     }
-    if (now % MIN === 0) venue.telemetry.keepSources(venue.stored.write);
+    if (now % MIN === 0) venue.keepSources();
     const isFresh = [...dead.values()].some((at) => now - at < 5 * MIN);
     if (now % (isFresh ? 30 * S : MIN) !== 0) continue;
     const { silent } = venue;
