@@ -281,12 +281,12 @@ t.test(
   '--test sends one message without problems, and its exit status says whether it was accepted',
   async (t) => {
     const hook = await hookOf(t);
-    const run = (env: Record<string, string>) =>
-      courtd(['alert', '--test', '--run-dir', temporaryFolder(t)], env);
+    const folder = temporaryFolder(t);
+    const run = (env: Record<string, string>) => courtd(['alert', '--test', '--run-dir', folder], env);
     t.match(await run({ COURTD_ALERT_URL: hook.url, COURTD_SHIP_BOX: 'venue-9' }), { status: 0, stdout: '' });
     t.match(hook.messages(), [{ box: 'venue-9', new: [], solved: [], text: /test/ }]);
-    t.equal((await run({ COURTD_ALERT_COMMAND: 'exit 1' })).status, 1);
-    t.equal((await run({ COURTD_ALERT_URL: 'http://127.0.0.1:1' })).status, 1);
+    fs.writeFileSync(`${folder}/courtd.env`, `COURTD_DATA=${folder}\nCOURTD_ALERT_COMMAND=exit 1\n`);
+    t.equal((await run({ CONFIGURATION_DIRECTORY: folder, COURTD_DATA: folder })).status, 1);
     t.match(await run({ COURTD_ALERT_URL: 'host' }), { status: 1, stderr: 'ERR_INVALID_URL' });
     t.equal((await run({})).status, 2);
     t.equal((await courtd(['alert', '--test'], { COURTD_ALERT_COMMAND: 'true' })).status, 2);

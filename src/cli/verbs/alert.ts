@@ -3,17 +3,16 @@ import { UsageError } from '../../base/operatorError.ts';
 import { pause } from '../../base/pause.ts';
 import { abortOnSignal } from '../../base/signals.ts';
 import { Alert } from '../../health/alertMessage.ts';
+import { serviceOf } from '../../host/serviceSettings.ts';
+import type { DataOption } from '../../store/db/withDatabase.ts';
 import { runDir } from '../options/optionParsers.ts';
 import { say } from '../terminal/output.ts';
 
 const HELP = `
-Set at least one of these:
+Set at least one of these in /etc/courtd/courtd.env, or as a variable:
   COURTD_ALERT_URL      each message is posted there as JSON
   COURTD_ALERT_COMMAND  /bin/sh runs it with each message on standard input
   COURTD_PING_URL       is fetched every 5 min while the box is not failing
-
-Under systemd, courtd-alert.service runs it. Without systemd's STATE_DIRECTORY
-a restart sends all problems again.
 
 Example:
   courtd alert --test --run-dir /run/courtd`;
@@ -25,22 +24,23 @@ export function define(command: Command): void {
     .addOption(runDir('the directory that the daemon writes status.json to'))
     .option('--test', 'send one message without problems, and exit')
     .addHelpText('after', HELP)
-    .action(alert);
+    .action((_options, command) => alert(command.optsWithGlobals()));
 }
 
-interface AlertOptions {
+interface AlertOptions extends DataOption {
   readonly runDir?: string;
   readonly test?: boolean;
 }
 
 /** `courtd alert`: until a signal ends it. With `--test` the exit status is 1 if the message was not accepted. */
-async function alert({ runDir, test }: AlertOptions): Promise<void> {
+async function alert({ data, runDir, test }: AlertOptions): Promise<void> {
   if (runDir === undefined) {
     throw new UsageError(
       'The directory of status.json is not set. Add "--run-dir /run/courtd", or set COURTD_RUN_DIR.',
     );
   }
-  const watch = new Alert(runDir, process.env, (sentence) => say(`courtd: ${sentence}`));
+  const env = { ...serviceOf(data).settings, ...process.env };
+  const watch = new Alert(runDir, env, (sentence) => say(`courtd: ${sentence}`));
   if (test) {
     process.exitCode = (await watch.send('ok', [], [])) ? 0 : 1;
     return;
