@@ -59,7 +59,7 @@ async function show(sessionId: string, eventId: string, options: DataOption & Js
       ['payload', event.payload],
     ];
     if (extra !== null) pairs.push(['extra', extra]);
-    if (copies > 0) pairs.push(['conflicts', `resends with different content, ignored: ${copies}`]);
+    if (copies > 0) pairs.push(['conflicts', `came again with other content: ${copies}`]);
     printText(pairsText(pairs));
   }
   damage.assertNone();
