@@ -27,7 +27,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   session: 'SELECT id, name, 0, NULL, NULL, NULL, NULL, duplicates FROM session',
   erasure: 'SELECT key, player, before_ns, at_ms, NULL FROM erasure',
 };
-/** Their rows stay, because events need them that the copy still has. */
+/** Their rows stay, because events need them that the copy still has; each has an id and a unique name. */
 const KEPT = ['session', 'origin'];
 
 /** @returns the events of a copy behind a seq: as many as one transaction compares, by their seq. */
@@ -104,12 +104,15 @@ export function writeTables(copy: Database, tables: Tables): void {
       .columns()
       .map(({ name }) => `${name} IS ?`);
     const remove = copy.prepare<Value[]>(`DELETE FROM ${table} WHERE ${same.join(' AND ')}`);
-    if (!KEPT.includes(table)) for (const [text, row] of there) if (!rows.has(text)) remove.run(...row);
-    putRows(
-      copy,
-      table,
-      [...rows].flatMap(([text, row]) => (there.has(text) ? [] : [row])),
-    );
+    const isKept = KEPT.includes(table);
+    if (!isKept) for (const [text, row] of there) if (!rows.has(text)) remove.run(...row);
+    const put = [...rows].flatMap(([text, row]) => (there.has(text) ? [] : [row]));
+    putRows(copy, table, put);
+    const ids = new Set([...there.values(), ...put].map(([id]) => id));
+    const count = copy.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck();
+    // A name that came again under another id has replaced its row: the box has deleted the events of that one.
+    if (isKept && count.get()! < ids.size)
+      copy.exec(`DELETE FROM event WHERE ${table} NOT IN (SELECT id FROM ${table})`);
   }
 }
 

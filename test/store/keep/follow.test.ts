@@ -131,6 +131,16 @@ t.test('a copy does not name a player whose erasure has ended, and its ledger ha
   t.notMatch(JSON.stringify(players), /anna/);
 });
 
+t.test('a session that comes again after it was pruned is whole in the copy', async (t) => {
+  const box = new CopiedBox(t);
+  box.put(...events(5, { session_id: 'again' }), ...events(1));
+  await box.round();
+  box.on((db) => db.exec("DELETE FROM event WHERE seq <= 5; DELETE FROM session WHERE name = 'again'"));
+  box.put(...events(2, { session_id: 'again' }));
+  await box.round();
+  t.equal(await box.lines(box.place), await box.lines());
+});
+
 t.test('a copy that somebody filled is not read as a whole', async (t) => {
   const box = new CopiedBox(t);
   await box.round();
