@@ -10,7 +10,8 @@ import { BODY_VALUES, EVENT_DEPTH_LEVELS } from '../base/limits.ts';
 const [QUOTE, BACKSLASH, COMMA, COLON, MINUS, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x3a, 0x2d, 0x30, 0x39];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 const [SPACE, TAB, LINE_FEED, CARRIAGE_RETURN] = [0x20, 0x09, 0x0a, 0x0d];
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?/y;
+const EXPONENT = /[eE][+-]?\d+/y;
 const LITERALS = ['true', 'false', 'null'];
 /** A number of this length at most fits into a double, if it has no exponent. */
 const SAFE_NUMBER_BYTES = 300;
@@ -125,10 +126,7 @@ export class JsonReader {
     const code = this.#byteAt(from);
     if (code === OPEN_OBJECT) this.object(this.#skip);
     else if (code === OPEN_ARRAY) this.array(this.#skip);
-    else {
-      this.#moveBehindScalar();
-      this.isTooLarge ||= isNumber(code) && !Number.isFinite(Number(this.#latin1.slice(from, this.at)));
-    }
+    else this.isTooLarge = this.#moveBehindScalar() || this.isTooLarge;
   }
 
   /** Reads the current value. @returns it; an object or an array as an empty one. @throws {JsonError} */
@@ -230,20 +228,23 @@ export class JsonReader {
     if (++this.#values > this.#limits.values) throw new JsonError('values', this.at);
   }
 
-  /** Moves behind a value that is no array and no object. */
-  #moveBehindScalar(): void {
+  /** Moves behind a value that is no array and no object. @returns whether it is a number that overflows a double. */
+  #moveBehindScalar(): boolean {
     this.#countValue();
-    const code = this.#byteAt(this.at);
-    if (code === QUOTE) this.at = this.#endOfString(this.at);
-    else if (isNumber(code)) {
-      NUMBER.lastIndex = this.at;
-      if (!NUMBER.test(this.#latin1)) throw new JsonError('syntax', this.at);
-      this.at = NUMBER.lastIndex;
-    } else {
-      const literal = LITERALS.find((literal) => this.isAt(literal, this.at));
-      if (literal === undefined) throw new JsonError('syntax', this.at);
-      this.at += literal.length;
+    const from = this.at;
+    const code = this.#byteAt(from);
+    if (isNumber(code)) {
+      NUMBER.lastIndex = from;
+      if (!NUMBER.test(this.#latin1)) throw new JsonError('syntax', from);
+      this.at = EXPONENT.lastIndex = NUMBER.lastIndex;
+      if (EXPONENT.test(this.#latin1)) this.at = EXPONENT.lastIndex;
+      else if (this.at - from < SAFE_NUMBER_BYTES) return false;
+      return !Number.isFinite(Number(this.#latin1.slice(from, this.at)));
     }
+    const literal = code === QUOTE ? '' : LITERALS.find((one) => this.isAt(one, from));
+    if (literal === undefined) throw new JsonError('syntax', from);
+    this.at = code === QUOTE ? this.#endOfString(from) : from + literal.length;
+    return false;
   }
 
   /** @returns the byte at an offset; -1 at the end. */
@@ -292,11 +293,7 @@ export class JsonReader {
 }
 
 function isNumber(first: number): boolean {
-  return first === MINUS || isDigit(first);
-}
-
-function isDigit(code: number): boolean {
-  return code >= ZERO && code <= NINE;
+  return first === MINUS || (first >= ZERO && first <= NINE);
 }
 
 function isSpace(code: number): boolean {
