@@ -34,9 +34,8 @@ export function retainNightly(
   const closing = new AbortController();
   const ages = [{ seconds: keepPositions, type: 'PLAYER_POSITION' }, { seconds: keep }];
   const due = ages.filter(({ seconds }) => seconds > 0);
-  const run = async (nowMs: number) => {
-    if (Math.abs(nowMs - lastJumpMs(data, nowMs)) < JUMP_MS)
-      throw new Error('The clock has jumped by more than a day: nothing is deleted for a day.');
+  const run = async (clockMs: number) => {
+    const nowMs = trustedMs(data, clockMs);
     for (const { seconds, ...type } of due)
       await prune({ beforeMs: nowMs - 1_000 * seconds, nowMs, ...type }, closing.signal);
   };
@@ -65,15 +64,24 @@ export function retainNightly(
 }
 
 /**
- * @returns when the clock of the box last jumped by more than a day, as far as the marks of the daemon show it; 0: never. A box that was
- * off for a week looks the same.
+ * @returns the time by which retention counts ages: for a day after a jump by more than a day no later than before it. A box that was
+ * off for a week looks the same, and deletes what was due when it went off.
  */
-export function lastJumpMs(directory: DataDirectory, nowMs: number): number {
-  const [lastMs = nowMs, jumpedMs = 0] = readMark(directory);
-  return Math.abs(nowMs - lastMs) > JUMP_MS ? nowMs : jumpedMs;
+export function trustedMs(directory: DataDirectory, nowMs: number): number {
+  const [, jumpedMs, beforeMs] = nextMark(directory, nowMs);
+  return Math.abs(nowMs - jumpedMs) < JUMP_MS ? Math.min(nowMs, beforeMs) : nowMs;
 }
 
-/** @returns when the clock was last marked, and when it had jumped by then; nothing if there is no mark. */
+/** @returns the clock now, when it has jumped (0: never), and its last mark before that. */
+function nextMark(
+  directory: DataDirectory,
+  nowMs: number,
+): [nowMs: number, jumpedMs: number, beforeMs: number] {
+  const [lastMs = nowMs, jumpedMs = 0, beforeMs = 0] = readMark(directory);
+  return Math.abs(nowMs - lastMs) > JUMP_MS ? [nowMs, nowMs, lastMs] : [nowMs, jumpedMs, beforeMs];
+}
+
+/** @returns the last mark; nothing if there is none. */
 function readMark(directory: DataDirectory): number[] {
   try {
     return directory.read('clock').split(' ').map(Number);
@@ -90,7 +98,7 @@ export function markClock(directory: DataDirectory): () => void {
     if (nowMs < EARLIEST_RECEIVED_MS) return;
     try {
       // Of constant length: a full disk must take it.
-      const times = [nowMs, lastJumpMs(directory, nowMs)].map((ms) => String(ms).padStart(15, '0'));
+      const times = nextMark(directory, nowMs).map((ms) => String(ms).padStart(15, '0'));
       directory.overwrite('clock', `${times.join(' ')} \n`);
     } catch {
       // Retention uses the next mark.

@@ -51,18 +51,18 @@ t.test(
     pass(15 * HOUR_MS);
     await retention.look(new Date(now.getTime() + 15 * HOUR_MS));
     t.strictSame(ages(), [400, 200, 40, 20, 1], 'once');
-    await send([364, 200, 29, 20, 1]);
+    await send([400, 364, 29, 20, 1]);
     const night = new Date(now);
     night.setHours(4, 30);
     pass(1.5 * HOUR_MS);
     await retention.look(new Date(night.getTime() + 3 * DAY_MS));
-    t.strictSame(ages(), [364, 200, 29, 20, 1], 'the clock has jumped by three days');
+    t.strictSame(ages(), [364, 29, 20, 1], 'the clock has jumped by three days: what was due before');
     const again = make();
     await again.look(now);
     await send();
     pass(16.5 * HOUR_MS);
     await again.look(night);
     t.strictSame(ages(), [200, 20, 1], 'in the night');
-    t.match(warned, [/jumped/], 'said once');
+    t.strictSame(warned, []);
   },
 );
