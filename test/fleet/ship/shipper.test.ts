@@ -233,7 +233,7 @@ t.test('a setting that is missing or wrong ends it with status 2 and names the s
   const good = { COURTD_SHIP_URL: 'nats://hq.example.org', COURTD_SHIP_BOX: 'venue-7' };
   for (const [changes, what] of [
     [{ COURTD_SHIP_URL: '' }, /COURTD_SHIP_URL is not set/],
-    [{ COURTD_SHIP_URL: 'https://hq.example.org:4000' }, /"https:..hq.example.org:4000" is no address/],
+    [{ COURTD_SHIP_URL: 'https://hq.example.org:4000' }, /"https:..hq.example.org:4000"/],
     [{ COURTD_SHIP_BOX: 'Venue 7' }, /COURTD_SHIP_BOX="Venue 7"/],
     [{ COURTD_SHIP_PLAYERS: 'none' }, /COURTD_SHIP_PLAYERS="none"/],
   ] as const) {
