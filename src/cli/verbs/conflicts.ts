@@ -27,10 +27,8 @@ export function define(command: Command): void {
 }
 
 /** Prints the newest conflicts first. */
-async function conflicts(
-  session: string | undefined,
-  { json: isJson, ...options }: DataOption & JsonOption,
-): Promise<void> {
+async function conflicts(session: string | undefined, options: DataOption & JsonOption): Promise<void> {
+  const { json: isJson } = options;
   const { write } = stdoutSink();
   const damage = new Damage();
   const { shown, all } = await withDatabase(options, async (db) => {

@@ -78,10 +78,11 @@ function print(files: readonly ImportedFile[], dryRun: boolean, isJson: boolean)
     const shown = files.map(({ fault, ...one }) => ({ ...one, ...none, fault }));
     printJson({ dry_run: dryRun, ...all, ...none, files: shown });
   } else if (dryRun) say(`${what} can be imported. Nothing was stored.`);
-  else
-    say(
-      `${what}: ${all.accepted} accepted, ${counted(all.duplicates, 'duplicate')}, ${all.conflicts} in conflict.`,
-    );
+  else {
+    const { accepted, duplicates, conflicts } = all;
+    const other = `, ${conflicts} of them with other content: "courtd conflicts" shows them`;
+    say(`${what}: ${accepted} accepted, ${counted(duplicates, 'duplicate')}${conflicts > 0 ? other : ''}.`);
+  }
 }
 
 async function checkFile(one: ImportedFile, rules: EventRules): Promise<void> {
