@@ -99,10 +99,7 @@ export function makeProgram(): Command {
               .replace(/^error/, 'courtd')
               .replace(/([^.)])\n$/, '$1.\n')
               // An id made of base64url begins with "-" once in 64 times.
-              .replace(
-                /^(.*unknown option '-[^-].*)\n$/,
-                '$1 A name that begins with "-" needs "--" before it.\n',
-              ),
+              .replace(/(option '-\w[^,]{4,})\n$/, '$1 A name that begins with "-" needs "--" before it.\n'),
           ),
         ),
     })
