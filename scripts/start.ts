@@ -42,9 +42,8 @@ async function start(options: ServeOptions): Promise<void> {
   const event = JSON.stringify(sampleEvent(options.venue ?? 'venue-1'));
   const host = ANY[options.host] ?? options.host;
   const address = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
-  const curl =
-    options.tlsCert === undefined ? 'curl -sS http' : `curl -sS --cacert ${shellWord(options.tlsCert)} https`;
-  process.stdout.write(`\n${curl}://${address}/v1/events ${headers} -d ${shellWord(event)}\n\n`);
+  const protocol = options.tlsCert === undefined ? 'http' : `--cacert ${shellWord(options.tlsCert)} https`;
+  console.log(`\ncurl -sS -w '\\n' ${protocol}://${address}/v1/events ${headers} -d ${shellWord(event)}\n`);
 }
 
 /** Creates the database if there is none. @returns a valid token. @throws {OperatorError} if a daemon already runs. */

@@ -9,9 +9,9 @@ const ROOT = path.resolve(import.meta.dirname, '../..');
 /** What `npm start` runs. */
 const COMMAND = [path.join(ROOT, 'node_modules/.bin/node'), [path.join(ROOT, 'scripts/start.ts')]] as const;
 
-/** `npm start` on a data directory, until it has printed its command and the line after that. */
-async function started(t: Cleanup, data: string, told = {}) {
-  const env = cleanEnvironment({ COURTD_DATA: data, COURTD_PORT: '0', ...told });
+/** `npm start` on a data directory, until it has printed its command and listens. */
+async function started(t: Cleanup, data: string) {
+  const env = cleanEnvironment({ COURTD_DATA: data, COURTD_PORT: '0' });
   const child = start(...COMMAND, { env });
   const exited = once(child, 'exit');
   t.teardown(() => child.kill('SIGKILL'));
@@ -19,10 +19,9 @@ async function started(t: Cleanup, data: string, told = {}) {
   let curl = '';
   for await (const line of readline.createInterface(child.stdout)) {
     lines.push(line);
-    if (lines.at(-2)?.startsWith('curl ')) {
-      curl = lines.at(-2) ?? '';
-      break;
-    }
+    if (line.startsWith('curl ')) curl = line;
+    // A thread writes the log: its line may come after the command.
+    if (curl !== '' && lines.some((one) => one.includes('"listening"'))) break;
   }
   return { curl, lines, child, exited };
 }
@@ -49,7 +48,7 @@ t.test(
       tokens.add(tokenIn(curl));
       ids.add(/"event_id":"([0-9a-f]{24})"/.exec(curl)?.[1] ?? '');
       const { stdout } = await run('/bin/sh', ['-c', curl]);
-      t.equal(stdout, '{"accepted":1,"duplicates":0}', signal);
+      t.equal(stdout, '{"accepted":1,"duplicates":0}\n', signal);
       child.kill(signal);
       t.strictSame(await exited, [0, null], signal);
     }
@@ -66,7 +65,7 @@ t.test(
     const { curl, child } = await started(t, data);
     t.notOk(tokens.has(tokenIn(curl)), 'one that does not work any more is replaced');
     const again = await run('/bin/sh', ['-c', curl]);
-    t.equal(again.stdout, '{"accepted":1,"duplicates":0}');
+    t.equal(again.stdout, '{"accepted":1,"duplicates":0}\n');
     child.kill('SIGKILL');
   },
 );
