@@ -110,8 +110,8 @@ const CEILINGS = [
   { part: 'fleet', ceiling: 1_494, final: 1_500 },
   { part: 'vendor', ceiling: 1_349, final: 1_400 },
   { part: 'test', ceiling: 27_929, final: 26_000 },
-  { part: 'scripts', ceiling: 2_541, final: 3_000 },
-  { part: 'words', ceiling: 20_726, final: 25_000 },
+  { part: 'scripts', ceiling: 2_540, final: 3_000 },
+  { part: 'words', ceiling: 20_725, final: 25_000 },
 ];
 
 /** @returns the paths of the files below a folder of the project whose name matches, without what npm installs. */
