@@ -88,7 +88,7 @@ export function notRunning(data: DataDirectory): OperatorError {
     );
   }
   return new OperatorError(
-    `The daemon of ${data} does not run, and this command needs it. Start it ("sudo systemctl start courtd"), and repeat the command.`,
+    `The daemon of ${data} does not run, and this command needs it. Start it ("sudo systemctl start courtd", or "courtd serve" if systemd does not run it), and repeat the command.`,
   );
 }
 

@@ -122,7 +122,7 @@ async function timer(): Promise<Finding> {
   const name = 'courtd-backup.timer';
   const { status } = await askTool('systemctl', 'is-active', '--quiet', name);
   if (status === 0) return ok(`${name} is active.`);
-  return warn(`${name} is not active.`, `"sudo systemctl enable --now ${name}".`);
+  return warn(`${name} is not active.`, `Run "sudo systemctl enable --now ${name}".`);
 }
 
 async function backup({ settings: { COURTD_BACKUP_DIR: place }, data }: Box): Promise<Finding> {

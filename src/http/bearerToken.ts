@@ -36,7 +36,7 @@ export function authenticate(req: IncomingMessage, tokens: Tokens, from: string)
   }
   if (tokens.accepts(token, from)) return;
   const sentence =
-    'The token is not, or no longer, valid here: keep the events, and ask the operator of this box for the current token.';
+    'The token is unknown, expired or revoked: keep the events, and ask the operator of this box for the current token.';
   throw unauthorized(sentence, INVALID_TOKEN, tokens.whyInvalid(token));
 }
 

@@ -130,7 +130,7 @@ t.test('a token that a camera puts where an id belongs is in no log, no status a
   t.notMatch(JSON.stringify(daemon.log), daemon.token);
   // Whatever is shown as a token is no reason to take letters out of our own words.
   t.match(await send(post('{}', { authorization: 'Bearer e' })), { status: 401 });
-  t.match((await newest())[0]?.error, /^The token is not, or no longer, valid here/);
+  t.match((await newest())[0]?.error, /^The token is unknown, expired or revoked/);
 });
 
 t.test('the list and a body are the same beside the daemon, without it and after a restart', async (t) => {

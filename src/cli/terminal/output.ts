@@ -14,7 +14,7 @@ import { canvasOf, cut, lengthOf, padded, visibleStyled } from './style.ts';
 
 /** A command that a sentence names, of those that take `--data`, and not of a process that runs. */
 const NAMED =
-  /(?<!Another |or a )"((?:sudo )?courtd (?!help|fleet|openapi|simulate|conformance|[^"]*--help)[^"]+)"/g;
+  /(?<!Another )"((?:sudo )?courtd (?!serve" or "courtd restore|restore" is|help|fleet|openapi|simulate|conformance|[^"]*--help)[^"]+)"/g;
 
 /** The end of commands that sentences name: the data directory, if the reader has given one. */
 export const hints = {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../../base/operatorError.ts';
-import { isoTime } from '../../base/units.ts';
+import { counted, isoTime } from '../../base/units.ts';
 import { shellWord } from '../../base/visibleText.ts';
 import { eventToJson } from '../../protocol/courtEvent.ts';
 import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
@@ -59,7 +59,7 @@ async function show(sessionId: string, eventId: string, options: DataOption & Js
       ['payload', event.payload],
     ];
     if (extra !== null) pairs.push(['extra', extra]);
-    if (copies > 0) pairs.push(['conflicts', `came again with other content: ${copies}`]);
+    if (copies > 0) pairs.push(['conflicts', `sent again with other content: ${counted(copies, 'time')}`]);
     printText(pairsText(pairs));
   }
   damage.assertNone();

@@ -60,7 +60,7 @@ function sentencesOf(restored: Restored, file: string, name: string): string[] {
 }
 
 const LEDGER_LOST =
-  'This place had no list of erased players that can be read. Erase again each player who was erased after the backup: "courtd player erase ID".';
+  'The data directory has no list of erased players that can be read. Erase again each player who was erased after the backup: "courtd player erase ID".';
 
 function salvagedSentence({ accepted, unreadable, unreadableDatabases }: Salvaged): string {
   const lost = unreadable === 0 ? '' : ` Up to ${counted(unreadable, 'event')} could not be read.`;

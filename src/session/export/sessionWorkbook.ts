@@ -84,7 +84,7 @@ function summarySheet(session: string, totals: SessionTotals, { seq, ms }: AsOf)
   const sheet = new Sheet(LISTS.length + 1, 'Summary', first);
   for (const row of totals.rows()) sheet.row(row);
   sheet.row([]);
-  sheet.row(['as_of', { ms, text: isoTime(ms) }, 'made then', `by courtd ${courtdVersion()}`]);
+  sheet.row(['as_of', { ms, text: isoTime(ms) }, 'exported at this time', `by courtd ${courtdVersion()}`]);
   sheet.row(['as_of seq', seq, 'the last one of the box', 'What arrived later is not in this workbook.']);
   sheet.row(['Revisions', 'the current one of each event']);
   sheet.row(['Times', 'UTC']);

@@ -27,7 +27,7 @@ export function lockDirectory(directory: DataDirectory): Database.Database {
     lock.close();
     if (sqliteCode(error) !== 'SQLITE_BUSY') throw error;
     throw new OperatorError(
-      `Another "courtd serve" uses ${directory}, or a "courtd restore". Stop it first ("sudo systemctl stop courtd.socket courtd.service" if systemd ` +
+      `"courtd serve" or "courtd restore" is using ${directory}. Stop it first ("sudo systemctl stop courtd.socket courtd.service" if systemd ` +
         'runs it), or name another directory with --data.',
     );
   }
