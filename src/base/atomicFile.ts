@@ -115,9 +115,9 @@ export function explainWriteErrors<Result>(file: string, work: () => Result, how
     return work();
   } catch (error) {
     if (error instanceof OperatorError) throw error;
-    throw new OperatorError(
-      `${cannotWrite(file, error as NodeJS.ErrnoException)} Fix that, or choose another place${how}.`,
-    );
+    const cause = error as NodeJS.ErrnoException;
+    const advice = cause.code === 'ENOENT' ? `Create the directory ${path.dirname(file)}` : 'Fix that';
+    throw new OperatorError(`${cannotWrite(file, cause)} ${advice}, or choose another place${how}.`);
   }
 }
 

@@ -48,7 +48,7 @@ const RENEW = 'Replace the certificate files, then run "sudo systemctl reload co
 export const BOX_PROBLEMS = {
   daemon_stopped: fail(() => [
     'The daemon does not run, so no events are accepted.',
-    'Run "sudo systemctl start courtd.socket courtd.service". If it stops again, "journalctl -u courtd" shows why.',
+    'Run "sudo systemctl start courtd.socket courtd.service", or "courtd serve" if systemd does not run it. If it stops again, "journalctl -u courtd" shows why.',
   ]),
   daemon_hangs: fail(() => [
     'The daemon does not answer: it is starting, or its disk is stalled.',
