@@ -4,7 +4,6 @@ import path from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { fileSink, operatorErrors } from '../../base/fileSink.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-
 import { counted, isoTime, NS_PER_MS } from '../../base/units.ts';
 import { failureKind } from '../../store/db/sqliteErrors.ts';
 import { withDatabase } from '../../store/db/withDatabase.ts';

@@ -57,6 +57,7 @@ export async function writeSession(
   for await (const piece of encode(format, name, chunks(), () => asOf)) await sink.write(piece);
   sink.commit();
   teller.say(writtenSentence(written, asOf, sink));
+  if (format === 'xlsx') teller.say('A row is a bounce, a hit or a speed; all other events are counted.');
   return written;
 }
 
