@@ -57,7 +57,7 @@ t.test(
       t.match(refused, {
         status: 1,
         stdout: '',
-        stderr: /was written by an older courtd .*: start "courtd serve --data .*" once/,
+        stderr: /was written by an older courtd .*Start "courtd serve --data .*" once/,
       });
     }
     t.strictSame(layout(path.join(data, 'courtd.db')), [SCHEMA_VERSION, 500], 'only serve changes it');
@@ -101,7 +101,7 @@ t.test('no room for the copy: nothing is changed, and it says so', { skip: witho
   disk.fill(96 * 1024);
   const { status, stderr } = await run(NEWER_BIN, ['serve', '--port', '0', '--data', disk.data]);
   t.equal(status, 1);
-  t.match(stderr, /^courtd: [^\n]+courtd\.db [^\n]+ \d+ MiB[^\n]+ 0 MiB [^\n]+\n$/);
+  t.match(stderr, /^courtd: [^\n]+courtd\.db [^\n]+ [\d.]+ KiB[^\n]+ [\d.]+ KiB [^\n]+\n$/);
   t.strictSame(layout(path.join(disk.data, 'courtd.db')), [SCHEMA_VERSION, 500]);
   t.notOk(fs.readdirSync(disk.data).some((name) => name.includes('layout') || name.includes('partial')));
   t.equal((await run(BIN, ['session', 'list', '--data', disk.data])).status, 0);
