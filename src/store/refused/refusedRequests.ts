@@ -233,7 +233,11 @@ export class RefusedRequests {
   }
 
   #discard(): void {
-    if (this.waiting.length > 0) this.#lose('deleted', 'the disk is full');
+    try {
+      if (this.#file?.waiting(1).length) this.#lose('deleted', 'the disk is full');
+    } catch {
+      // It cannot be read on a full disk.
+    }
     this.#giveUp();
     for (const name of ['refusedWal', 'refusedShm', 'refused'] as const)
       fs.rmSync(this.#directory.file(name), { force: true });
