@@ -92,8 +92,7 @@ class BatchReader {
       if (error.reason === 'depth') return TOO_DEEP;
       if (error.reason === 'syntax') return json.isUtf8 ? this.#brokenAt(error.at) : NOT_UTF8;
       const sentence = `The body holds more than ${BODY_VALUES} JSON values: send fewer or smaller events in one request. Nothing was stored.`;
-      const members = { limit_values: BODY_VALUES };
-      throw new Problem('body_too_large', sentence, members, {}, cameraOf(this.#first));
+      throw new Problem('body_too_large', sentence, { limit_values: BODY_VALUES }, {}, cameraOf(this.#first));
     }
   }
 
@@ -103,6 +102,7 @@ class BatchReader {
     if (index >= BATCH_EVENTS) return json.skip();
     const from = json.at;
     const { event, error } = readElement(json);
+    if (error?.at === from && (json.isAt(',', from) || json.isAt(']', from))) throw error; // A comma too many.
     const { sent, tooLarge, payload, extra } = event;
     let broken = json.isUtf8 || isUtf8(this.#body.subarray(from, json.at)) ? undefined : NOT_UTF8;
     if (error !== undefined) broken ??= error.reason === 'depth' ? TOO_DEEP : this.#brokenAt(error.at);
