@@ -1,7 +1,6 @@
-import fs from 'node:fs';
 import path from 'node:path';
 import type { Logger } from 'pino';
-import { writeAtomically } from '../base/atomicFile.ts';
+import { removePartial, writeAtomically } from '../base/atomicFile.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import { every } from '../base/pause.ts';
 
@@ -38,6 +37,6 @@ export function writeRunFiles(
   const stop = every(EVERY_MS, write);
   return () => {
     stop();
-    for (const file of files) fs.rmSync(file, { force: true });
+    for (const file of files) removePartial(file);
   };
 }
