@@ -219,5 +219,5 @@ export const REJECTED: Partial<Record<ErrorCode, string>> = {
 /** @returns what makes room on a disk. @param oldestDays the age of the oldest event; undefined if it is not known. */
 function roomAdvice(oldestDays = 0): string {
   const prune = oldestDays < 2 ? '' : `Run "sudo courtd prune --older-than ${Math.floor(oldestDays / 2)}d". `;
-  return `${prune}Run "sudo du -xh / | sort -h | tail" to see what fills the disk. If it is the database, use a larger disk.`;
+  return `${prune}Run "sudo du -xh / | sort -h | tail" to see what fills the disk; if the data directory has a disk of its own, name that instead of "/". If it is the database, use a larger disk.`;
 }

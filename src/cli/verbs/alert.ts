@@ -27,10 +27,7 @@ export function define(command: Command): void {
     .action((_options, command) => alert(command.optsWithGlobals()));
 }
 
-interface AlertOptions extends DataOption {
-  readonly runDir?: string;
-  readonly test?: boolean;
-}
+type AlertOptions = DataOption & { readonly runDir?: string; readonly test?: boolean };
 
 /** `courtd alert`: until a signal ends it. With `--test` the exit status is 1 if the message was not accepted. */
 async function alert({ data, runDir, test }: AlertOptions): Promise<void> {

@@ -3,6 +3,7 @@ import { visible } from '../../base/visibleText.ts';
 import { askStatus } from '../../control/controlClient.ts';
 import { boxOf, type CheckResult, checkDatabase, runChecks, type Variables } from '../../health/checks.ts';
 import { lacksDatabase, noDatabase } from '../../store/db/newDatabase.ts';
+import { explain } from '../../store/db/openErrors.ts';
 import type { DataOption } from '../../store/db/withDatabase.ts';
 import { VARIABLES, variableFault } from '../options/environmentVariables.ts';
 import { json } from '../options/optionParsers.ts';
@@ -40,13 +41,15 @@ export function variablesOf(program: Command): Variables {
   };
 }
 
-interface CheckOptions extends DataOption, JsonOption {
-  readonly full?: boolean;
-}
+type CheckOptions = DataOption & JsonOption & { readonly full?: boolean };
 
 /** @throws {OperatorError} if there is no database. */
 async function check({ data, full, json }: CheckOptions, program: Command): Promise<void> {
-  if (lacksDatabase(data)) throw noDatabase(data);
+  try {
+    if (lacksDatabase(data)) throw noDatabase(data);
+  } catch (error) {
+    throw explain(error, data);
+  }
   const daemon = await askStatus(data).catch(() => undefined);
   const results = await runChecks(boxOf(data, variablesOf(program), daemon));
   if (full) results.push(...(await checkDatabase(data, progress)));

@@ -33,9 +33,7 @@ export function define(command: Command): void {
     .action((files, _options, command) => importFiles(files, command.optsWithGlobals()));
 }
 
-interface ImportOptions extends DataOption, JsonOption {
-  readonly dryRun?: boolean;
-}
+type ImportOptions = DataOption & JsonOption & { readonly dryRun?: boolean };
 
 const COUNTS = ['events', 'accepted', 'duplicates', 'conflicts'] as const;
 type Counts = Record<(typeof COUNTS)[number], number>;
