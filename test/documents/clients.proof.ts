@@ -190,19 +190,18 @@ for (const sample of SAMPLES) {
         problem(400, 'invalid_json', false),
         problem(413, 'body_too_large', false),
         answer(413, '<p>too large</p>', HTML),
+        answer(400, '{"code":"invalid_event","retryable":false,"invalid":[{"index":1}]}', PROBLEM),
       ].map((bytes) => ({ bytes }));
-      const box = await FaultyServer.start(t, [
-        ...never,
-        undefined,
-        { bytes: problem(404, 'not_found', false) },
-      ]);
-      const sent = await sendTo(box, [events(1), events(1), events(1), events(1), events(2)]);
-      t.match(sent, { stored: 4, waits: [], stderr: /invalid_json.*too_large.*too large.*not_found/s });
+      const wrong = { bytes: problem(400, 'malformed_request', false) };
+      const box = await FaultyServer.start(t, [...never, undefined, wrong]);
+      const requests = [1, 1, 1, 1, 1, 2].map((count) => events(count));
+      const sent = await sendTo(box, requests);
+      t.match(sent, { stored: 5, waits: [], stderr: /invalid_json.*too_large.*too large.*malformed/s });
       t.not(sent.status, 0);
     });
 
     t.test('sends signs of life while it has no events', async (t) => {
-      const end = { bytes: problem(404, 'not_found', false) };
+      const end = { bytes: problem(400, 'invalid_encoding', false) };
       const box = await FaultyServer.start(t, [undefined, undefined, undefined, end]);
       const seen = request();
       const changes = [...sample.changes, ...sample.run.changes];

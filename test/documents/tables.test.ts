@@ -53,7 +53,7 @@ const bounds = [
   ['time for the headers, or a TLS handshake', seconds(limits.HEADERS_TIMEOUT_MS)],
   ['time for a whole request', seconds(limits.REQUEST_TIMEOUT_MS)],
   ['time in which you read the answer', seconds(limits.SILENCE_MS)],
-  ['idle connection', seconds(limits.KEEP_ALIVE_MS)],
+  ['idle connection after an answer', seconds(limits.KEEP_ALIVE_MS)],
   [
     'requests per second from one address',
     `${thousands(limits.RATE_PER_S)}, in a burst ${thousands(2 * limits.RATE_PER_S)}`,
