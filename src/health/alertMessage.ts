@@ -54,7 +54,7 @@ export class Alert {
     const { COURTD_ALERT_URL: url, COURTD_ALERT_COMMAND: command, COURTD_PING_URL: ping } = env;
     if ((url ?? command ?? ping) === undefined) {
       throw new UsageError(
-        'Nobody is to be alerted. Set COURTD_ALERT_URL, COURTD_ALERT_COMMAND or COURTD_PING_URL.',
+        'No alert is set up. Set COURTD_ALERT_URL, COURTD_ALERT_COMMAND or COURTD_PING_URL.',
       );
     }
     this.#statusFile = path.join(runDir, 'status.json');
@@ -164,7 +164,7 @@ function textOf(box: string, now: readonly StatusProblem[], solved: readonly Sta
     ...now.map(({ message, advice }) => `${message} ${advice}`),
     ...solved.map(({ message }) => `Solved: ${message}`),
   ];
-  if (lines.length === 0) lines.push('This is a test of courtd alert: nothing is wrong.');
+  if (lines.length === 0) lines.push('This is a test of courtd alert, which shows no state of the box.');
   const text = [box, ...lines].map(visible).join('\n');
   if (text.length <= TEXT_CHARS) return text;
   return `${text.slice(0, TEXT_CHARS).toWellFormed()}… "courtd status" on the box shows all ${now.length}.`;

@@ -56,7 +56,7 @@ export const BOX_PROBLEMS = {
   ]),
   damage: fail(() => [
     'Part of the database is damaged. Requests that need that part are answered with 503.',
-    'Check the disk with "dmesg", and run "sudo courtd check --full" to see what is damaged. Then stop courtd and restore a backup: "sudo courtd restore FILE --salvage".',
+    'Check the disk with "dmesg". "sudo courtd check --full" counts what is damaged, and exports name it. Stop courtd and restore a backup: "sudo courtd restore FILE --salvage".',
   ]),
   no_token: fail(() => [
     'There is no valid token, so every request is rejected.',

@@ -34,7 +34,7 @@ function lostDatabase(directory: DataDirectory): OperatorError | undefined {
   const left = names.filter((name) => BESIDE.test(name)).sort();
   if (left.length === 0) return undefined;
   return new OperatorError(
-    `There is no courtd database in ${directory}, and there was one. Left of it: ${left.join(', ')}. Is its disk mounted, was courtd.db moved? ` +
+    `There is no courtd database in ${directory}, and there was one. Left of it: ${left.join(', ')}. Check that its disk is mounted, and that nobody moved courtd.db. ` +
       'Put it back, or restore a backup ("courtd restore"). If you want a new, empty database, move those files to another directory first.',
   );
 }
