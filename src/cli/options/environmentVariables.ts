@@ -35,11 +35,6 @@ export function warnOfUnknownVariables(): void {
   }
 }
 
-/** @returns the names of the variables that are options of the verbs that have been loaded. */
-export function optionVariables(program: Command): string[] {
-  return optionsOf(program).flatMap(({ envVar }) => envVar ?? []);
-}
-
 /** @param program with all its verbs loaded. @returns what would be accepted as the value of a variable, if this one is not. */
 export function variableFault(program: Command, name: string, value: string): string | undefined {
   const option = optionsOf(program).find(({ envVar }) => envVar === name);
