@@ -121,11 +121,16 @@ export function lookOf(directory: DataDirectory): string {
 
 /** @returns the header of the WAL index; empty if the WAL is empty or no process has the database open. */
 function indexHeader(directory: DataDirectory): string {
+  let fd: number | undefined;
   try {
-    const header = fs.readFileSync(directory.file('shm')).subarray(0, INDEX_HEADER.bytes);
+    fd = directory.open('shm', fs.constants.O_RDONLY);
+    const header = Buffer.alloc(INDEX_HEADER.bytes);
+    fs.readSync(fd, header);
     return header.readUInt32LE(INDEX_HEADER.framesAt) === 0 ? '' : header.toString('latin1');
   } catch {
     // Not accessible, for example: opening the database will report why.
     return '';
+  } finally {
+    if (fd !== undefined) fs.closeSync(fd);
   }
 }
