@@ -74,10 +74,8 @@ export class ArrivalReader {
     this.#state = db.prepare(`
       SELECT ${LAST_GIVEN_SEQ} AS lastSeq, (SELECT up_to_seq FROM pruned) AS prunedSeq,
              (SELECT seq FROM event WHERE seq > ? ORDER BY seq LIMIT 1) AS first, (SELECT max(seq) FROM event) AS newest`);
-    this.#rows = db.prepare(
-      `SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE e.seq > @after AND e.seq <= @upTo ORDER BY e.seq LIMIT @limit`,
-    );
-    this.#rows.raw();
+    const rows = `SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE e.seq > @after AND e.seq <= @upTo ORDER BY e.seq LIMIT @limit`;
+    this.#rows = db.prepare<[object], ArrivalRow>(rows).raw();
   }
 
   /**

@@ -49,7 +49,8 @@ export class EventKeys {
   /** Sessions that may have keys in the file: those up to this one, and these. Those of others are not looked up there. */
   readonly #lastOldSession: number;
   readonly #inFile = new Set<number>();
-  #count: number;
+  /** Keys in memory. More are counted than there are: a prune deletes some. */
+  count = 0;
   /** A move in progress: of the keys up to a seq, those up to a place in the order are in the file. */
   #move: { readonly upTo: number; after: Place } | undefined;
 
@@ -81,12 +82,7 @@ export class EventKeys {
     this.#countRecent = number('SELECT count(*) FROM recent_key');
     this.#lastSeq = number('SELECT max(ifnull((SELECT max(seq) FROM event), 0), up_to) FROM flushed');
     this.#lastOldSession = number('SELECT max(id) FROM session').get() ?? 0;
-    this.#count = this.#countRecent.get() ?? 0;
-  }
-
-  /** Keys in memory. More are counted than there are: a prune deletes some. */
-  get count(): number {
-    return this.#count;
+    this.recount();
   }
 
   /**
@@ -106,7 +102,7 @@ export class EventKeys {
     );
     if (values.length === 0) return isNew;
     const { changes } = this.#insert.run(values);
-    this.#count += changes;
+    this.count += changes;
     if (changes === values.length / 4) return isNew;
     for (const { at, seq } of this.#recentOf.all(numbered(keys)))
       if (seq !== keys[at]!.seq) isNew[at] = false;
@@ -122,17 +118,17 @@ export class EventKeys {
   /** Gives a key to another event, because the one that had it is gone. Call it as `insert`. */
   replace({ session, hash, revision, seq }: KeyEntry): void {
     for (const statement of this.#replace) statement.run({ session, hash, revision, seq });
-    this.#count++;
+    this.count++;
   }
 
   /** Counts the keys in memory again. Call it after a rollback: SQLite has removed some. */
   recount(): void {
-    this.#count = this.#countRecent.get() ?? 0;
+    this.count = this.#countRecent.get() ?? 0;
   }
 
   /** Whether a step of a move is due. */
   get isMoveDue(): boolean {
-    return this.#move !== undefined || this.#count >= this.limits.move;
+    return this.#move !== undefined || this.count >= this.limits.move;
   }
 
   /**
@@ -158,7 +154,7 @@ export class EventKeys {
       return db.prepare(`DELETE ${OF_STEP}`).run(...range).changes;
     });
     unsynced(db, () => {
-      this.#count -= step.immediate();
+      this.count -= step.immediate();
     });
     this.#move.after = to;
     if (to !== END) return false;
