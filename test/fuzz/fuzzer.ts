@@ -24,7 +24,7 @@ interface Expected extends Rendered {
 export class Fuzzer {
   readonly #daemon: Daemon;
   readonly #seeds: ReturnType<typeof seedsOf>;
-  readonly #ledger = new Ledger();
+  readonly ledger = new Ledger();
   #logged = 0;
   cases = 0;
   /** How often each answer came. */
@@ -42,11 +42,11 @@ export class Fuzzer {
     const all = fuzzed.requests.map((one, i) => expect(render(one, this.#seeds, token, `${unique}-${i}`)));
     const parts = fuzzed.requests.map(({ waits }, i) => ({ waits, bytes: all[i]!.bytes }));
     try {
+      // Before they are sent: the time limit may interrupt the case before it ends.
+      for (const one of all) this.#mayHold(one);
       const played = await play(port, { ...fuzzed, parts });
       for (const { status, code = status } of played.answers)
         this.answers[code] = (this.answers[code] ?? 0) + 1;
-      // Behind a request that does not end where it was meant to, what the body of one carries may be a request.
-      for (const { carried } of all) if (carried !== undefined) this.#ledger.mayHold(carried);
       await this.#settle(all, acknowledgedOf(all, played.answers));
       if (all.every(({ isPlain }) => isPlain) && fuzzed.ending === 'end') check(all, played);
       this.#readLog();
@@ -57,9 +57,10 @@ export class Fuzzer {
     }
   }
 
-  /** @throws {Error} if the daemon does not hold what it must. */
-  look(): Promise<void> {
-    return this.#ledger.compare(this.#daemon);
+  #mayHold({ keys, decoded, carried }: Expected): void {
+    if (keys !== undefined && decoded !== undefined) this.ledger.mayHold(decoded);
+    // Behind a request that does not end where it was meant to, what the body of one carries may be a request.
+    if (carried !== undefined) this.ledger.mayHold(carried);
   }
 
   /** Sent again, plainly: all of its events are there, or none was; and all that were acknowledged are. */
@@ -68,7 +69,7 @@ export class Fuzzer {
       const { keys, decoded } = one;
       if (keys === undefined || decoded === undefined) continue;
       const others = new Set(all.flatMap((other) => (other === one ? [] : (other.keys ?? []))));
-      const fresh = new Set(keys.filter((key) => !this.#ledger.holds(key))).size;
+      const fresh = new Set(keys.filter((key) => !this.ledger.holds(key))).size;
       const accepted = await this.#resend(decoded, keys);
       if (accepted > 0 && acknowledged.has(one))
         throw new Error(`Answered 202, and ${accepted} of ${keys.length} events were not stored.`);
@@ -80,13 +81,12 @@ export class Fuzzer {
 
   /** @returns how many of its events were not stored. */
   async #resend(body: Buffer, keys: readonly string[]): Promise<number> {
-    this.#ledger.mayHold(body);
     const response = await this.#daemon.post(body);
     if (response.status !== 202) throw new Error(`Sent again: ${response.status} ${await response.text()}`);
     const { accepted, duplicates } = (await response.json()) as FuzzAnswer;
     if (accepted + duplicates !== keys.length)
       throw new Error(`Of ${keys.length}: ${accepted} + ${duplicates}.`);
-    this.#ledger.mustHold(keys);
+    this.ledger.mustHold(keys);
     return accepted;
   }
 

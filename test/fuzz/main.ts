@@ -17,11 +17,12 @@ const { values } = parseArgs({
   },
 });
 const seed = Number(values.seed);
-const fuzzer = new Fuzzer(await Daemon.start(untilExit, FUZZ_ARGS));
+const daemon = await Daemon.start(untilExit, FUZZ_ARGS);
+const fuzzer = new Fuzzer(daemon);
 const property = fc.asyncProperty(fuzzCase, (fuzzed) => fuzzer.try(fuzzed));
 const interruptAfterTimeLimit = Number(values.seconds) * 1_000;
 const found = await fc.check(property, { seed, numRuns: 1e9, interruptAfterTimeLimit });
 console.log(`Seed ${seed}, ${fuzzer.cases} cases: ${JSON.stringify(fuzzer.answers)}.`);
 if (found.failed) console.log(`Path ${found.counterexamplePath}: ${found.errorInstance}`);
-else await fuzzer.look();
+else await fuzzer.ledger.compare(daemon);
 process.exit(found.failed ? 1 : 0);
