@@ -52,7 +52,7 @@ async function status({ data, brief, json, watch }: StatusOptions): Promise<void
     if (box.state !== 'ok') process.exitCode = 1;
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
-    if (brief) return printBriefly('stopped', error.message);
+    if (brief) return printBriefly('unknown', error.message);
     if (fs.existsSync(data.file('database'))) throw error;
     say(`courtd: ${error.message}`);
     process.exitCode = 3;
@@ -68,15 +68,15 @@ function print(box: Status, isWatching = false): void {
 }
 
 /** By the plugin guidelines of Nagios: the word, and the exit status. */
-const BRIEF: Record<Status['state'], readonly [word: string, exit: number]> = {
+const BRIEF = {
   ok: ['OK', 0],
   attention: ['WARNING', 1],
   failing: ['CRITICAL', 2],
-  stopped: ['UNKNOWN', 3],
-};
+  stopped: ['CRITICAL', 2],
+  unknown: ['UNKNOWN', 3],
+} as const;
 
-/** @param state `stopped` also if it is not known. */
-function printBriefly(state: Status['state'], text: string): void {
+function printBriefly(state: keyof typeof BRIEF, text: string): void {
   const [word, exit] = BRIEF[state];
   // What follows a "|" are figures for Nagios.
   printText(`${word} - ${visible(hints.complete(text)).replaceAll('|', '/')}\n`);
