@@ -1,3 +1,5 @@
+import path from 'node:path';
+import Database from 'better-sqlite3';
 import t from 'tap';
 import { BATCH_EVENTS, BODY_BYTES } from '../../src/base/limits.ts';
 import { Daemon } from '../harness/daemon.ts';
@@ -23,6 +25,19 @@ t.test(
     t.equal((await again.exported('session-1')).length, 2);
   },
 );
+
+t.test('an event that the disk has changed is stored again when its camera sends it', async (t) => {
+  const daemon = await Daemon.start(t);
+  const sent = events(3);
+  await daemon.post(sent);
+  const db = new Database(path.join(daemon.data, 'courtd.db'));
+  db.exec("UPDATE event SET payload = '{}' WHERE seq = 2").close();
+  t.strictSame(await (await daemon.post(sent)).json(), { accepted: 1, duplicates: 2 });
+  t.strictSame(await (await daemon.post(sent)).json(), { accepted: 0, duplicates: 3 });
+  const stored = (await daemon.exported('session-1')).map((line) => JSON.parse(line));
+  const ids = (all: typeof stored) => all.map(({ event_id, payload }) => [event_id, payload]).sort();
+  t.strictSame(ids(stored), ids(sent));
+});
 
 t.test('an empty array is answered with two zeros, and nothing is committed for it', async (t) => {
   const daemon = await Daemon.start(t);

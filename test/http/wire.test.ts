@@ -127,15 +127,26 @@ t.test(
   },
 );
 
-t.test('a 202 counts the duplicates that differ from the stored events', async (t) => {
-  const [a, b, c] = [event(), event(), event()];
+t.test('a 202 counts the duplicates that are another JSON value than the stored event', async (t) => {
   const conflicts = async (sent: unknown) =>
     (await answerOf(daemon.post(sent))).headers.get('courtd-conflicts');
-  t.equal(await conflicts([a, b]), null);
-  t.equal(await conflicts([a, b, c]), null, 'the same again is none');
-  const other = { payload: { x_ft: -1 } };
-  t.equal(await conflicts([{ ...a, ...other }, { ...b, ...other }, c, event()]), '2');
-  t.equal((await answerOf(daemon.post(event()))).headers.get('content-type'), 'application/json');
+  const sent = event({ payload: { x_ft: 1, y_ft: 2 }, lens: 'wide' });
+  t.equal(await conflicts([sent, sent]), null);
+  const backwards = Object.fromEntries(Object.entries({ ...sent, revision: 0 }).reverse());
+  t.equal(await conflicts(JSON.stringify(backwards).replace('0.97', '97e-2')), null, 'the same value');
+  const changes: object[] = [
+    { payload: {} },
+    { confidence: 0.5 },
+    // The same instant, but not what was sent.
+    { eot: '2026-03-14T15:09:26.5350Z' },
+    { type: 'BALL_HIT' },
+    { venue_id: 'venue-2' },
+    { schema_version: '1.1' },
+    { lens: undefined },
+    { more: null },
+  ];
+  for (const change of changes)
+    t.equal(await conflicts([{ ...sent, ...change }, event()]), '1', JSON.stringify(change));
 });
 
 const tooLarge = (t: Asserts, answer: Answer, what: string, size?: number) => {

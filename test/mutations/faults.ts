@@ -18,7 +18,7 @@ const TABLE: readonly (readonly [name: string, file: string, test: string, from:
   ['the keys of stored events are forgotten at a restart', 'store/write/keys', 'http/ingestHandler',
     'FROM event WHERE seq > (SELECT up_to FROM flushed)',
     'FROM event WHERE seq < 0'],
-  ['the keys of older events are forgotten', 'store/write/keys', 'store/write/keys',
+  ['the keys of older events are forgotten', 'store/write/keys', 'store/model',
     'for (const session of sessions.all(...range)) this.#inFile.add(session);',
     'if (upTo < 0) sessions.all(...range);'],
   ['the valid events of a batch are stored without the invalid ones', 'protocol/decodeBatch', 'http/properties',

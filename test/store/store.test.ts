@@ -3,9 +3,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
-
 import { Store } from '../../src/store/store.ts';
-import { temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { Committer, court, recorder, scratch } from '../harness/scratchStore.ts';
 
@@ -46,38 +44,4 @@ t.test('a start after a crash rewrites the WAL once', async (t) => {
   const store = await Store.open(directory, recorder().on);
   t.equal(writes().filter((call) => 'returned' in call && call.returned === size).length, 1);
   await store.close();
-});
-
-t.test(
-  'a store that has failed is not closed: that would checkpoint what may not be on the disk',
-  async (t) => {
-    const directory = new DataDirectory(temporaryFolder(t));
-    const failed = Promise.withResolvers<unknown>();
-    const store = await Store.open(directory, { ...recorder().on, fatal: failed.resolve });
-    await store.append(court(event()));
-    const before = fs.readFileSync(directory.file('database'));
-    fs.renameSync(directory.file('lock'), directory.at('moved'));
-    // The timer that looks keeps no process.
-    const alive = setInterval(() => {}, 60_000);
-    t.teardown(() => clearInterval(alive));
-    t.match(await failed.promise, { message: /courtd\.lock was removed or replaced/ });
-    await store.close();
-    t.ok(fs.statSync(directory.file('wal')).size > 0);
-    t.ok(fs.readFileSync(directory.file('database')).equals(before));
-  },
-);
-
-t.test('a start whose disk fails leaves the log as it is', async (t) => {
-  const { folder, db } = scratch(t);
-  const directory = new DataDirectory(folder);
-  new Committer(db).append(...court(event()));
-  const { fsyncSync } = fs;
-  t.teardown(() => Object.assign(fs, { fsyncSync }));
-  fs.fsyncSync = () => {
-    throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO', syscall: 'fsync' });
-  };
-  await t.rejects(Store.open(directory, recorder().on), { message: /failed a read or a write \(EIO\)/ });
-  Object.assign(fs, { fsyncSync });
-  db.close();
-  t.ok(fs.statSync(directory.file('wal')).size > 0, 'no connection was the last one');
 });

@@ -1,13 +1,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import Database from 'better-sqlite3';
 import t from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
-import { explain } from '../../../src/store/db/openErrors.ts';
-import { Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 import { event } from '../../harness/events.ts';
-import { Committer, court, recorder, scratch } from '../../harness/scratchStore.ts';
+import { Committer, court, scratch } from '../../harness/scratchStore.ts';
 
 t.test('every open has the pragmas that the promise rests on, before the first write and after it', (t) => {
   const folder = temporaryFolder(t);
@@ -26,25 +23,6 @@ t.test('every open has the pragmas that the promise rests on, before the first w
     t.equal(db.pragma('temp_store', { simple: true }), 2, 'in memory: a full /var/tmp stops nothing');
     db.close();
   }
-  t.end();
-});
-
-t.test('a file that is no database of courtd, or is empty, is not touched', async (t) => {
-  for (const sql of ['', 'CREATE TABLE theirs (id INTEGER)']) {
-    const folder = temporaryFolder(t);
-    const file = path.join(folder, 'courtd.db');
-    new Database(file).exec(sql).close();
-    const bytes = fs.readFileSync(file);
-    await t.rejects(Store.open(new DataDirectory(folder), recorder().on), /is not a courtd database/);
-    t.ok(bytes.equals(fs.readFileSync(file)));
-    t.strictSame(fs.readdirSync(folder), ['courtd.db']);
-  }
-});
-
-t.test('a command that has waited for a restore asks to try again', (t) => {
-  const error = new Database.SqliteError('attempt to write a readonly database', 'SQLITE_READONLY_DBMOVED');
-  const sentence = /is locked by another program\. Try again when it is done/;
-  t.match(explain(error, new DataDirectory(temporaryFolder(t))), { message: sentence });
   t.end();
 });
 

@@ -1,7 +1,6 @@
 import t from 'tap';
 import { erasePlayer } from '../../../src/store/keep/erase.ts';
-import { erasureOf, readErasures } from '../../../src/store/write/ledger.ts';
-import { Redactor } from '../../../src/store/write/redactor.ts';
+import { readErasures } from '../../../src/store/write/ledger.ts';
 import { event } from '../../harness/events.ts';
 import { Committer, court, scratch } from '../../harness/scratchStore.ts';
 
@@ -73,20 +72,4 @@ t.test('the ledger has the instant up to which it holds before the first event i
     .pluck()
     .all();
   t.match(players, [/^erased-/, /^erased-/, BEA, /^erased-/, ANNA]);
-});
-
-t.test('a name depends on the secret, the player and the session alone', (t) => {
-  const { db } = scratch(t);
-  const [sent] = court(event({ type: 'BALL_HIT', session_id: 's', payload: { player_id: ANNA } }));
-  const nameBy = (at: number, session = 's', player = ANNA!) => {
-    const redactor = new Redactor([erasureOf(db, player, 2n ** 62n, at)]);
-    const payload = JSON.stringify({ player_id: player });
-    return JSON.parse(redactor.redact({ ...sent!, payload, sessionId: session }).payload).player_id;
-  };
-  const name = nameBy(1);
-  t.equal(nameBy(2), name);
-  const others = [nameBy(1, 's2'), nameBy(1, 's', BEA)];
-  db.exec('UPDATE secret SET key = randomblob(16)');
-  t.equal(new Set([name, ...others, nameBy(1)]).size, 4);
-  t.end();
 });

@@ -65,17 +65,6 @@ function placeFor(t: Test, file: string): string {
   return data;
 }
 
-t.test('a copy has every event once and in order, and what comes later', async (t) => {
-  const box = new CopiedBox(t);
-  box.put(...events(4_500));
-  t.match(await box.round(), { seq: 4_500 });
-  t.equal(await box.lines(box.place), await box.lines());
-  box.put(...events(10));
-  t.match(await box.round(), { seq: 4_510 });
-  t.match(await box.round(box.newFollower()), { seq: 4_510 }, 'another follower continues');
-  t.equal(await box.lines(box.place), await box.lines());
-});
-
 t.test('a box is rebuilt of its copy: exports, resends and tokens are as they were', async (t) => {
   const daemon = await Daemon.start(t);
   const sent = [...events(30), event({ event_id: 'odd', payload: { big: 1, nested: { a: [1, 'ü'] } } })];
@@ -102,17 +91,6 @@ t.test('a box is rebuilt of its copy: exports, resends and tokens are as they we
   t.match(JSON.parse(conflicts.stdout), [{ other: { confidence: 0.1 } }]);
 });
 
-t.test('what the box deletes or changes is deleted and changed in the copy', async (t) => {
-  const box = new CopiedBox(t);
-  box.put(...events(50));
-  await box.round();
-  box.on((db) =>
-    db.exec('DELETE FROM event WHERE seq IN (1, 7, 20); UPDATE session SET events = events - 3'),
-  );
-  await box.round(box.newFollower());
-  t.equal(await box.lines(box.place), await box.lines());
-});
-
 t.test('a copy does not name a player whose erasure has ended, and its ledger has them', async (t) => {
   const daemon = await Daemon.start(t);
   const of = (player_id: string, n: number) =>
@@ -129,24 +107,6 @@ t.test('a copy does not name a player whose erasure has ended, and its ledger ha
   await again.post([{ ...of('anna-17', 2), eot: '2020-01-01T00:00:00Z' }]);
   const players = JSON.parse((await again.command('player', 'list', '--json')).stdout);
   t.notMatch(JSON.stringify(players), /anna/);
-});
-
-t.test('a session that comes again after it was pruned is whole in the copy', async (t) => {
-  const box = new CopiedBox(t);
-  box.put(...events(5, { session_id: 'again' }), ...events(1));
-  await box.round();
-  box.on((db) => db.exec("DELETE FROM event WHERE seq <= 5; DELETE FROM session WHERE name = 'again'"));
-  box.put(...events(2, { session_id: 'again' }));
-  await box.round();
-  t.match(await courtd(['tail', '--after', '0', '--data', box.place]), { status: 0 }, 'none is damaged');
-});
-
-t.test('a copy that somebody filled is not read as a whole', async (t) => {
-  const box = new CopiedBox(t);
-  await box.round();
-  const fill = "INSERT INTO session (name) VALUES (printf('%.*c', 20000000, 'a'))";
-  new Database(box.file).exec(fill).close();
-  t.ok((await box.round().catch((error) => error)) instanceof ForeignCopy);
 });
 
 t.test('the copy of another box is not touched, nor a file that is none', async (t) => {
@@ -196,23 +156,6 @@ t.test('a copy from before a restore is set aside under the name of its epoch', 
   await box.round();
   t.ok(fs.existsSync(path.join(box.place, `courtd-${after!.epoch}.db`)), 'the same backup once more');
   t.equal(await box.lines(box.place), await box.lines());
-});
-
-t.test('the copy of a clone, or of a database that was put back, is not touched', async (t) => {
-  const box = new CopiedBox(t);
-  box.put(...events(5));
-  const clone = placeFor(t, path.join(box.data, 'courtd.db'));
-  box.put(...events(2));
-  await box.round();
-  const follower = new CopyFollower(new DataDirectory(clone), box.place);
-  t.ok(
-    (await box.round(follower).catch((error) => error)) instanceof ForeignCopy,
-    'it has more than the clone',
-  );
-  const db = openDatabase(new DataDirectory(clone));
-  new Committer(db, () => Date.now() + 5_000).append(...court(...(events(2) as never[])));
-  db.close();
-  t.ok((await box.round(follower).catch((error) => error)) instanceof ForeignCopy, 'it has other events');
 });
 
 t.test('a place that is not there is waited for', async (t) => {

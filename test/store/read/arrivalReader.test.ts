@@ -1,6 +1,5 @@
 import type { Database } from 'better-sqlite3';
 import t from 'tap';
-import { READ_CHUNK_BYTES } from '../../../src/base/limits.ts';
 import {
   ARRIVALS_SCAN_ROWS,
   type ArrivalFilter,
@@ -54,36 +53,6 @@ t.test('every event after a seq, once, in the order of arrival, whatever holes t
   const [{ sessionId, payload, receivedMs, extra }] = [all[0]!.events[0]!];
   t.match({ sessionId, payload, extra }, { sessionId: 'session-1', payload: sent[0]!.payload, extra: null });
   t.ok(Math.abs(Date.now() - receivedMs) < 60_000);
-  t.end();
-});
-
-t.test('events after the last chunk are in the next one, also if the reader had reached the end', (t) => {
-  const { db } = scratch(t);
-  const committer = new Committer(db);
-  const reader = new ArrivalReader(db, { court: 'court-2' });
-  t.match(reader.after(0, 5), { events: [], upTo: 0, isLast: true, lastSeq: 0, prunedSeq: 0 });
-  committer.append(...court(event(), event()));
-  const { upTo } = reader.after(0, 5);
-  t.equal(upTo, 2);
-  committer.append(...court(event({ court_id: 'court-2' })));
-  t.match(reader.after(upTo, 5), { events: [{ seq: 3, courtId: 'court-2' }], upTo: 3, isLast: true });
-  t.end();
-});
-
-t.test('a chunk is bounded in bytes, and large texts come whole', (t) => {
-  const { db } = scratch(t);
-  const note = 'x'.repeat(READ_CHUNK_BYTES / 3);
-  const sent = court(...events(10, { note }));
-  new Committer(db).append(...sent);
-  const chunks = readAll(db, 0, 500);
-  t.strictSame(
-    chunks.map(({ events }) => events.length),
-    [3, 3, 3, 1],
-  );
-  t.strictSame(
-    chunks.flatMap(({ events }) => events.map(({ extra }) => extra)),
-    sent.map(({ extra }) => extra),
-  );
   t.end();
 });
 

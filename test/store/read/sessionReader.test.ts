@@ -1,8 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import t from 'tap';
-import { READ_CHUNK_BYTES, READ_CHUNK_ROWS } from '../../../src/base/limits.ts';
+import { READ_CHUNK_ROWS } from '../../../src/base/limits.ts';
 import type { CourtEvent } from '../../../src/protocol/courtEvent.ts';
-import { eventRemoval } from '../../../src/store/keep/pruneEvents.ts';
 import { type EventFilter, readSession } from '../../../src/store/read/sessionReader.ts';
 import { sessionId } from '../../../src/store/read/sessions.ts';
 import { event } from '../../harness/events.ts';
@@ -126,58 +125,5 @@ t.test('a revision that arrives during the read of a session does not change the
     current,
     sent.map(({ eventId }) => eventId),
   );
-  t.end();
-});
-
-t.test(
-  'events of every size come whole and in order, and no chunk is larger than its bound and one event',
-  (t) => {
-    const { db } = scratch(t);
-    const committer = new Committer(db);
-    const text = (bytes: number) => `{"t":"${'x'.repeat(bytes - 8)}"}`;
-    const sizes = [20, READ_CHUNK_BYTES - 100, READ_CHUNK_BYTES];
-    const pairs: (readonly [payload: number, extra: number | null])[] = [
-      ...sizes.map((size) => [size, null] as const),
-      ...sizes.map((size) => [20, size] as const),
-      ...sizes.map((size) => [size, size] as const),
-    ];
-    const sent = pairs.map(([payload, extra], i) => ({
-      ...SAMPLE!,
-      eventId: `e${i}`,
-      payload: text(payload),
-      extra: extra === null ? null : text(extra),
-    }));
-    committer.append(...sent);
-    const chunks = [...readSession(db, sessionId(db, 's'))].map(({ events }) => events);
-    const read = chunks.flat().map(({ eventId, payload, extra }) => ({ eventId, payload, extra }));
-    t.strictSame(
-      read,
-      sent.map(({ eventId, payload, extra }) => ({ eventId, payload, extra })),
-    );
-    for (const chunk of chunks) {
-      const bytes = chunk.map(({ payload, extra }) => payload.length + (extra?.length ?? 0));
-      const withoutLast = bytes.slice(0, -1).reduce((sum, each) => sum + each, 0);
-      t.ok(withoutLast <= READ_CHUNK_BYTES, `${bytes}`);
-    }
-    t.end();
-  },
-);
-
-t.test('events that come while a read begins, and a prune of what it has read, are no damage', (t) => {
-  const { folder, db } = scratch(t);
-  const committer = new Committer(db);
-  const come = () => committer.append(...batch(2));
-  come();
-  const reader = otherConnection(t, folder);
-  const session = sessionId(reader, 's');
-  const { exec } = reader;
-  reader.exec = (sql) => {
-    come();
-    return exec.call(reader, sql);
-  };
-  const read = readSession(reader, session);
-  t.equal(read.next().value!.events.length, 4);
-  db.transaction(() => eventRemoval(db)([{ seq: 1, session }]))();
-  t.ok(read.next().done);
   t.end();
 });

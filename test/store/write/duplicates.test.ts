@@ -1,36 +1,16 @@
 import t from 'tap';
 import { CONFLICT_COPIES, CONFLICT_COPY_BYTES } from '../../../src/base/limits.ts';
-import { eventToJson } from '../../../src/protocol/courtEvent.ts';
-import { decodeBatch } from '../../../src/protocol/decodeBatch.ts';
 import { Damage } from '../../../src/store/read/damage.ts';
 import { countConflicts, readConflicts } from '../../../src/store/read/storedConflicts.ts';
 import type { Cleanup } from '../../harness/daemon.ts';
-import { event, events, eventText } from '../../harness/events.ts';
-import { Committer, court, scratch, unbindable } from '../../harness/scratchStore.ts';
+import { event, events } from '../../harness/events.ts';
+import { Committer, court, scratch } from '../../harness/scratchStore.ts';
 
 function open(t: Cleanup) {
   const { db } = scratch(t);
   const read = (session?: number) => [...readConflicts(db, session, new Damage())].flat();
   return { db, store: new Committer(db), read };
 }
-
-t.test('of a conflict both versions are there as they came: the first, and the last other one', (t) => {
-  const { store, read } = open(t);
-  const first = event({ event_id: 'e', payload: { x_ft: 1 } });
-  const [other] = decodeBatch(Buffer.from(eventText({ payload: '{"x_ft":2.50000000000000000001}' }, first)));
-  store.append(...court(first));
-  store.append(...court(first));
-  t.strictSame(read(), [], 'a duplicate is none');
-  store.append(...court({ ...first, confidence: 0.5 }, { ...first, confidence: 0.4 }));
-  store.append(other!);
-  const [found, ...rest] = read();
-  t.strictSame(rest, []);
-  t.equal(eventToJson(found!.stored), eventToJson(court(first)[0]!));
-  t.equal(found?.other, eventToJson(other!));
-  t.match(found?.other, '2.50000000000000000001');
-  t.match(found, { times: 3, stored: { sessionId: first.session_id, eventId: 'e', revision: 0 } });
-  t.end();
-});
 
 t.test('the newest are kept, the one that came last first, and one that comes again is new again', (t) => {
   const { db, store, read } = open(t);
@@ -61,17 +41,5 @@ t.test('of a session only its own; a version that is too large is only counted',
   t.equal(countConflicts(db, id.get('b')), 1);
   store.append(...court({ ...a, confidence: 0.5 }));
   t.match(read(id.get('a')), [{ times: 2, other: /"confidence":0.5/ }]);
-  t.end();
-});
-
-t.test('a request that fails leaves nothing of its conflicts', (t) => {
-  const { store, read } = open(t);
-  const first = event();
-  store.append(...court(first));
-  const [changed, fresh] = court({ ...first, confidence: 0.5 }, event());
-  t.throws(() => store.append(changed!, unbindable(fresh!)));
-  t.strictSame(read(), []);
-  store.append(changed!);
-  t.equal(read().length, 1);
   t.end();
 });
