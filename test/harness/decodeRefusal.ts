@@ -12,12 +12,3 @@ export function refusal(body: Buffer | string, rules: EventRules = {}): Problem 
   }
   throw new Error('the body was accepted');
 }
-
-/** @returns JSON text of a value in which Infinity replaces a number that no double holds. */
-export function jsonOf(sent: unknown): string {
-  const mark = '\u0001too large';
-  const marked = JSON.stringify(sent, (_, value) => {
-    return typeof value === 'number' && !Number.isFinite(value) ? (value < 0 ? `-${mark}` : mark) : value;
-  });
-  return marked.replace(/"(-?)\\u0001too large"/g, '$11e400');
-}

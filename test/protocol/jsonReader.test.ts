@@ -103,37 +103,20 @@ t.test('it takes what JSON.parse takes and refuses what it refuses: any small te
 });
 
 t.test('bytes are kept as they came, except white space outside strings', async () => {
-  const space = fc.constantFrom('', '', ' ', '\n', '\t', '\r\n  ');
-  const gaps = fc.array(space, { minLength: 40, maxLength: 40 });
-  const property = fc.property(
-    jsonObject,
-    jsonObject,
-    gaps,
-    gaps,
-    fc.boolean(),
-    (payload, unknown, some, more, inArray) => {
-      const [bare, extra] = [tokens(payload.text), tokens(unknown.text)];
-      const [envelope] = tokens(JSON.stringify(event({ payload: undefined })))
-        .join('')
-        .split(/(?=}$)/) as [string];
-      const body = `${envelope} , "payload"\n:${spaced(bare, some)}\t,"un\\u006bnown 1" : ${spaced(extra, more)}, "é" : [ 2 ] } `;
-      const [event1] = read(
-        inArray ? ` [ ${body} , ${body.replace('"event_id":"', '"event_id":"2')}]` : body,
-      );
-      assert.equal(event1?.payload, bare.join(''));
-      assert.equal(event1?.extra, `{"un\\u006bnown 1":${extra.join('')},"é":[2]}`);
-    },
-  );
+  // The texts have white space of all kinds.
+  const property = fc.property(jsonObject, jsonObject, fc.boolean(), (payload, unknown, inArray) => {
+    const body = eventText({ payload: payload.text, more: ` ${unknown.text}\t`, é: '[ 2 ]' });
+    const [read1] = read(inArray ? ` [ ${body}\n] ` : body.replace('"more"', '"un\\u006bnown 1"'));
+    const [bare, extra] = [tokens(payload.text), tokens(unknown.text)].map((all) => all.join(''));
+    assert.equal(read1?.payload, bare);
+    assert.equal(read1?.extra, `{"${inArray ? 'more' : 'un\\u006bnown 1'}":${extra},"é":[2]}`);
+  });
   fc.assert(property, { numRuns: 200 });
 });
 
-/** Strings, brackets, marks, and everything between them: JSON text without its white space. */
+/** @returns strings, brackets, marks, and everything between them: JSON text without its white space. */
 function tokens(json: string): string[] {
   return json.match(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g) ?? [];
-}
-
-function spaced(tokens: readonly string[], gaps: readonly string[]): string {
-  return tokens.map((token, i) => gaps[i % gaps.length] + token + gaps[(i * 7 + 1) % gaps.length]).join('');
 }
 
 t.test('__proto__ is a member like any other', async (t) => {
@@ -165,45 +148,6 @@ t.test('a body with the most values is accepted, and one more is rejected', asyn
   t.equal(refusal(`[${half},${half}]`).code, 'body_too_large');
   const named = Array.from({ length: 200_000 }, (_, i) => `"${i}":1`).join();
   t.equal(read(eventText({ payload: `{${named}}` })).length, 1, 'names do not count');
-});
-
-t.test('a body with too many values is rejected before the rest is read', async (t) => {
-  t.equal(refusal('[0,'.concat('0,'.repeat(300_000))).code, 'body_too_large');
-  t.equal(refusal('{"a":'.repeat(100)).code, 'too_deep');
-  t.equal(refusal(`[${'0,'.repeat(600)}`).code, 'invalid_json', 'but the number of events at the end');
-});
-
-t.test('it reads only its own part of a larger memory', async (t) => {
-  const memory = Buffer.from(`[[[${eventText({})}]]]{{{`);
-  t.equal(decodeBatch(memory.subarray(3, -6)).length, 1);
-  t.equal(decodeBatch(memory.subarray(2, -5)).length, 1);
-  t.equal(refusal(memory.subarray(3, -7)).code, 'invalid_json');
-});
-
-t.test('a fault of JSON names the byte at which it is', async (t) => {
-  const cases: [body: string, at: number][] = [
-    ['{"a":1,}', 7],
-    ['[1,]', 3],
-    ['[,1]', 1],
-    ['[1 2]', 3],
-    ['["é" 2]', 6],
-    ['["a\u0001"]', 3],
-    ['["a\\x"]', 1],
-    ['["a\\u12g4"]', 1],
-    ['[01]', 2],
-    ['[1.]', 2],
-    ['[.5]', 1],
-    ['[-]', 1],
-    ['[1e+]', 2],
-    ['[nul]', 1],
-    ['{1:2}', 1],
-    ['{"a" 1}', 5],
-    ['[1}', 2],
-    ['[1]x', 3],
-  ];
-  for (const [body, at] of cases) {
-    t.match(refusal(body).message, ` at byte ${at}.`, body);
-  }
 });
 
 t.test('the members that are read are those of the schema', async (t) => {
