@@ -64,7 +64,6 @@ class Pair {
   /** In the order of arrival. */
   readonly #stored = new Set<number>();
   /** Sessions that have lost events. */
-  readonly #pruned = new Set<number>();
   #db;
   /** Of another process, such as a reader. */
   #other: Database.Database;
@@ -110,16 +109,15 @@ class Pair {
   }
 
   #prune(places: Places): void {
-    const find = this.#db.prepare<[string, string, number], { seq: number; session: number }>(
-      'SELECT e.seq, e.session FROM event e JOIN session s ON s.id = e.session WHERE s.name = ? AND event_id = ? AND revision = ?',
+    const find = this.#db.prepare<[string, string, number], number>(
+      'SELECT e.seq FROM event e JOIN session s ON s.id = e.session WHERE s.name = ? AND event_id = ? AND revision = ?',
     );
     const remove = eventRemoval(this.#db);
     for (const place of new Set(places)) {
       const { sessionId, eventId, revision } = EVENTS[place]!;
-      const row = find.get(sessionId, eventId, revision);
-      if (row === undefined) continue;
-      this.#db.transaction(() => remove([row]))();
-      this.#pruned.add(row.session);
+      const seq = find.pluck().get(sessionId, eventId, revision);
+      if (seq === undefined) continue;
+      this.#db.transaction(() => remove([seq]))();
       this.#stored.delete(place);
     }
   }
@@ -127,8 +125,7 @@ class Pair {
   /** The rest of a prune: names, keys, and the first and the last of each session. */
   #tidy(): void {
     const { step } = this.#committer.steps;
-    for (const remove of stepsOf(keysWithoutEvent(this.#db, this.#pruned))) step(remove);
-    this.#pruned.clear();
+    for (const remove of stepsOf(keysWithoutEvent(this.#db))) step(remove);
     step(() => deleteEmptySessions(this.#db, this.#committer.steps));
     for (const note of stepsOf(lostBounds(this.#db))) step(note);
     const lost = 'SELECT count(*) FROM session WHERE events > 0 AND (first_ns IS NULL OR last_ns IS NULL)';

@@ -1,17 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { NS_PER_MS } from '../../base/units.ts';
-import { type Naming, naming } from '../../protocol/playerRedaction.ts';
+import { NOTHING } from '../../protocol/playerRedaction.ts';
+import { checksumOf, nsOf, originChecksum } from '../db/checksum.ts';
 import { overwriteDeleted } from '../db/schema.ts';
+import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow } from '../read/arrivalRow.ts';
+import { Damage } from '../read/damage.ts';
 import { addErasures, ErasedPlayers, erasureOf, FOREVER_NS, readErasures } from '../write/ledger.ts';
 import { Redactor } from '../write/redactor.ts';
-import { ErasedTally, erasedEvents } from './eraseEvents.ts';
-import { type Step, type StepContext, Steps } from './steps.ts';
+import { paceOf, runSteps, type Step, type StepContext, type StepProgress } from './steps.ts';
 
-/** Conflict copies that a step reads: of 64 KiB at most each. */
-const COPIES_PER_STEP = 10;
-/** A power failure must undo neither the row of the ledger nor, once it is reported, the erasure. */
-const SYNCED = true;
+/** Events that are read, for each that a step may change: 5 us each. */
+const READS_PER_ROW = 5;
 /** For a database that nobody else has open, and beside the daemon. */
 const [ROWS_ALONE, ROWS_READING] = [() => 1_000, () => 50];
 
@@ -24,7 +24,15 @@ export interface ErasureRequest {
 }
 
 /** What an erasure has done. */
-export type Erased = Omit<ErasedTally, 'sessions'> & { readonly sessions: number };
+export class Erased {
+  /** Events of which nothing is left but that they were there. */
+  emptied = 0;
+  /** Events in which a player has another name. */
+  renamed = 0;
+  /** Of these events. */
+  sessions = 0;
+  conflictCopies = 0;
+}
 
 /**
  * Erases a player (../../ARCHITECTURE.md#erasure), in short steps of the writer. It may be interrupted anywhere: the next one
@@ -36,23 +44,23 @@ export async function erasePlayer(
   { player, beforeNs, nowMs }: ErasureRequest,
 ): Promise<Erased> {
   const { db, writer, on } = context;
-  const steps = new Steps(context);
-  const tally = new ErasedTally();
+  const entry = erasureOf(db, player, beforeNs ?? BigInt(nowMs + 1) * NS_PER_MS, nowMs);
+  const redactor = new Redactor([{ ...entry, beforeNs: beforeNs ?? FOREVER_NS }]);
+  const tally = new Erased();
+  function* steps(): Generator<Step> {
+    yield () => addErasures(db, [entry]);
+    writer.appender.readErasures();
+    yield* erasing(db, redactor, () => paceOf(writer).rows, tally, on);
+    yield () => addErasures(db, [{ ...entry, finishedMs: Date.now() }]);
+    writer.appender.readErasures();
+  }
   // Freed pages, too.
   db.pragma('secure_delete = ON');
   try {
-    const entry = erasureOf(db, player, beforeNs ?? BigInt(nowMs + 1) * NS_PER_MS, nowMs);
-    await steps.run([() => addErasures(db, [entry])], SYNCED);
-    writer.appender.readErasures();
-    const redactor = new Redactor([{ ...entry, beforeNs: beforeNs ?? FOREVER_NS }]);
-    await steps.run(erasedEvents(db, redactor, steps.rows, tally, on));
-    await steps.run(erasedCopies(db, naming(player), tally));
-    await steps.run([() => addErasures(db, [{ ...entry, finishedMs: Date.now() }])], SYNCED);
-    writer.appender.readErasures();
+    await runSteps(context, steps());
     writer.truncateWal();
-    return { ...tally, sessions: tally.sessions.size };
+    return tally;
   } finally {
-    await steps.end();
     overwriteDeleted(db);
   }
 }
@@ -65,49 +73,90 @@ export async function findPlayer(
   db: Database,
   player: string,
   beforeNs: bigint | undefined,
-  on: (read: number) => void,
+  on: StepProgress,
 ): Promise<Erased & { readonly wasErased: boolean }> {
-  const tally = new ErasedTally();
+  const tally = new Erased();
   const redactor = new Redactor([erasureOf(db, player, beforeNs ?? FOREVER_NS, 0)]);
-  for (const _step of erasedEvents(db, redactor, ROWS_READING, tally, on)) await setImmediate();
-  for (const _step of erasedCopies(db, naming(player), tally));
+  for (const _step of erasing(db, redactor, ROWS_READING, tally, on)) await setImmediate();
   const wasErased = new ErasedPlayers(readErasures(db)).find(player) !== undefined;
-  return { ...tally, sessions: tally.sessions.size, wasErased };
+  return { ...tally, wasErased };
 }
 
 /** Applies the unfinished erasures of a database that no other process has open, such as a restored one before it gets its name. */
 export async function applyLedger(db: Database): Promise<void> {
   const ledger = readErasures(db).filter(({ finishedMs }) => finishedMs === null);
   if (ledger.length === 0) return;
-  const redactor = new Redactor(ledger);
-  const tally = new ErasedTally();
-  const finished = ledger.map((erasure) => ({ ...erasure, finishedMs: Date.now() }));
-  function* erasing(): Generator<Step> {
-    yield* erasedEvents(db, redactor, ROWS_ALONE, tally, () => {});
-    yield* erasedCopies(db, (text) => redactor.names(text), tally);
-    yield () => addErasures(db, finished);
-  }
-  for (const step of erasing()) {
+  for (const step of erasing(db, new Redactor(ledger), ROWS_ALONE, new Erased())) {
     if (step !== undefined) db.transaction(step).immediate();
     // Signals are handled between two turns of the event loop.
     await setImmediate();
   }
-  // Write every page again, without its old content. By way of a file, because it may be larger than the memory.
-  db.pragma('temp_store = FILE');
-  db.exec('VACUUM');
+  const finished = ledger.map((erasure) => ({ ...erasure, finishedMs: Date.now() }));
+  db.transaction(() => addErasures(db, finished)).immediate();
 }
 
-/** Conflict copies that name somebody go, whenever that was. @yields steps, some copies at a time. */
-function* erasedCopies(db: Database, names: Naming, tally: ErasedTally): Generator<Step> {
-  const read = db.prepare<[number], { readonly turn: number; readonly event: string | null }>(
-    `SELECT turn, event FROM conflict_copy WHERE turn > ? ORDER BY turn LIMIT ${COPIES_PER_STEP}`,
+/**
+ * Takes the players of a redactor out of all events that are stored now, and deletes the conflict copies that name them. Events that
+ * arrive meanwhile are redacted on arrival.
+ * @param rows a fifth of the events that one step reads. @param on is called with how many were read.
+ * @yields steps that change something: without them, `tally` has what they would change.
+ */
+function* erasing(
+  db: Database,
+  redactor: Redactor,
+  rows: () => number,
+  tally: Erased,
+  on: StepProgress = () => {},
+): Generator<Step> {
+  const decoder = new ArrivalDecoder(db);
+  const events = db
+    .prepare<[number, number], ArrivalRow>(
+      `SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE seq > ? AND seq <= ? ORDER BY seq`,
+    )
+    .raw();
+  const update = db.prepare(
+    'UPDATE event SET payload = @payload, extra = @extra, checksum = @checksum, erased = 1 WHERE seq = @seq',
   );
-  const remove = db.prepare<[number]>('DELETE FROM conflict_copy WHERE turn = ?');
-  for (let copies = read.all(-1); copies.length > 0; copies = read.all(copies.at(-1)!.turn)) {
-    const named = copies.filter(({ event }) => names(event ?? ''));
-    tally.conflictCopies += named.length;
-    yield () => {
-      for (const { turn } of named) remove.run(turn);
+  const bounds = 'SELECT ifnull(min(seq), 1), ifnull(max(seq), 0) FROM event';
+  const [first, last] = db.prepare<[], [number, number]>(bounds).raw().get()!;
+  const sessions = new Set<string | null>();
+  for (let after = first - 1; after < last; ) {
+    const upTo = Math.min(last, after + READS_PER_ROW * rows());
+    const lefts: object[] = [];
+    for (const row of events.iterate(after, upTo)) {
+      const left = leftOf(row, decoder, redactor);
+      if (left === undefined) continue;
+      lefts.push({ ...left, seq: row[0] });
+      tally.sessions = sessions.add(row[1]).size;
+      tally[left.payload === NOTHING.payload ? 'emptied' : 'renamed']++;
+    }
+    const step = () => {
+      for (const left of lefts) update.run(left);
     };
+    yield lefts.length === 0 ? undefined : step;
+    on(upTo - first + 1);
+    after = upTo;
   }
+  const copies = db.prepare<[], number>('SELECT turn FROM conflict_copy').pluck();
+  const copy = db.prepare<[number], string | null>('SELECT event FROM conflict_copy WHERE turn = ?').pluck();
+  const remove = db.prepare<[number]>('DELETE FROM conflict_copy WHERE turn = ?');
+  for (const turn of copies.all()) {
+    const isNamed = redactor.names(copy.get(turn) ?? '');
+    if (isNamed) tally.conflictCopies++;
+    yield isNamed ? () => void remove.run(turn) : undefined;
+  }
+}
+
+/**
+ * A damaged event loses all if it may name a player, and stays damaged.
+ * @returns what is left of an event without the players of a redactor; undefined if it names none.
+ */
+function leftOf(row: ArrivalRow, decoder: ArrivalDecoder, redactor: Redactor) {
+  const found = decoder.event(row, new Damage());
+  if (found === undefined)
+    return redactor.names(`${row[11]} ${row[12]}`) ? { ...NOTHING, checksum: row[10] } : undefined;
+  const event = { ...found, eotNs: nsOf(found.eotHigh, found.eotLow) };
+  const left = redactor.redact(event);
+  if (left === event) return undefined;
+  return { payload: left.payload, extra: left.extra, checksum: checksumOf(left, left, originChecksum(left)) };
 }

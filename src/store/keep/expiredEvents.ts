@@ -26,8 +26,17 @@ interface ShipHold {
   readonly beforeMs: number;
 }
 
+/** What is deleted. */
+export class Expired {
+  events = 0;
+  /** That had any of these events. */
+  sessions = 0;
+  /** Old events that are kept for now, because headquarters does not have them yet. */
+  held = 0;
+}
+
 /** An event to delete. */
-export interface ExpiredEvent {
+interface ExpiredEvent {
   readonly seq: number;
   readonly session: number;
 }
@@ -40,16 +49,16 @@ export function isOfAll({ type, session }: PruneSelection): boolean {
 /**
  * Finds the events to delete: the log up to its last old event before the first one that is younger than the age and not in the
  * future. So events from a time with a wrong clock are deleted with their neighbours, and a wrong clock now deletes little.
- * @param rows how many events a batch has at most. @param tally counts old events that are kept because they are not shipped.
- * @yields the events in batches, in order of arrival, each event once; a batch may be empty.
+ * @param rows how many events a batch has at most. @param tally counts them.
+ * @yields the seqs of events in batches, in order of arrival, each event once; a batch may be empty.
  * @throws {OperatorError} if there is no such session.
  */
 export function* expiredEvents(
   db: Database,
   { nowMs, beforeMs, type, session: name, hold }: PruneSelection,
   rows: () => number,
-  tally: { held: number },
-): Generator<readonly ExpiredEvent[]> {
+  tally: Expired,
+): Generator<readonly number[]> {
   const session = name === undefined ? undefined : sessionId(db, name);
   const of = session === undefined ? 'event' : 'session_event WHERE session = @session';
   const bounds = db.prepare<[object], [first: number | null, last: number | null]>(
@@ -62,23 +71,24 @@ export function* expiredEvents(
   const isSession = session === undefined ? '' : 'AND session = @session';
   const read = db.prepare<[object], ExpiredEvent>(`
     SELECT seq, session FROM event WHERE seq > @after AND seq <= @upTo ${isSession} ${isType} ORDER BY seq`);
+  const sessions = new Set<number>();
   for (let after = (first ?? 1) - 1; after < end; ) {
     const upTo = Math.min(end, after + LOOKS_PER_ROW * rows());
     const found = read.all({ session, type, after, upTo });
     const due = found.filter(({ seq }) => seq <= heldFrom);
     tally.held += found.length - due.length;
-    do yield due.splice(0, rows());
-    while (due.length > 0);
+    do {
+      const batch = due.splice(0, rows());
+      tally.events += batch.length;
+      for (const { session } of batch) tally.sessions = sessions.add(session).size;
+      yield batch.map(({ seq }) => seq);
+    } while (due.length > 0);
     after = upTo;
   }
 }
 
 /** @yields nothing, after each of many short reads. @returns the seq of the last event of the prefix; 0: there is none. */
-function* lastBefore(
-  db: Database,
-  beforeMs: number,
-  nowMs: number,
-): Generator<readonly ExpiredEvent[], number> {
+function* lastBefore(db: Database, beforeMs: number, nowMs: number): Generator<readonly number[], number> {
   const read = db.prepare<[number], { readonly seq: number; readonly ms: number }>(
     `SELECT seq, received_ms AS ms FROM event WHERE seq > ? ORDER BY seq LIMIT ${LOOK_ROWS}`,
   );

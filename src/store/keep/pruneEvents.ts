@@ -6,8 +6,8 @@ import { type PreviousFile, previousFiles } from '../db/previousDatabases.ts';
 import { sessionCounter } from '../db/sessionCounter.ts';
 import { STEP_KEYS } from '../db/sizes.ts';
 import { lostBounds } from '../read/sessionBounds.ts';
-import { type ExpiredEvent, expiredEvents, isOfAll, type PruneSelection } from './expiredEvents.ts';
-import { type Step, type StepContext, Steps, type StepWriter } from './steps.ts';
+import { Expired, expiredEvents, isOfAll, type PruneSelection } from './expiredEvents.ts';
+import { paceOf, runSteps, type Step, type StepContext, type StepWriter } from './steps.ts';
 
 /** Events that a dry run reads at a time. */
 const COUNTED_ROWS = 1_000;
@@ -35,14 +35,9 @@ export function findOldRecords(db: Database, selection: PruneSelection): OldReco
 }
 
 /** What a prune has deleted. */
-export interface Pruned {
-  readonly events: number;
-  /** Sessions that had any of these events. */
-  readonly sessions: number;
+export interface Pruned extends Expired {
   /** Of the deleted databases, and roughly those that are free in the file now. */
   readonly bytes: number;
-  /** Old events that are kept for now, because headquarters does not have them yet. */
-  readonly held: number;
   /** Old records that were deleted with them. */
   readonly records: OldRecords;
 }
@@ -55,35 +50,26 @@ export interface Pruned {
  */
 export async function pruneEvents(context: StepContext, selection: PruneSelection): Promise<Pruned> {
   const { db, writer, on } = context;
-  const steps = new Steps(context);
   const freeBefore = freeBytesIn(db);
-  const sessions = new Set<number>();
-  const tally = { events: 0, held: 0 };
-  function* deleting(): Generator<Step> {
+  const tally = new Expired();
+  // First of all: on a full disk, an earlier database is room at once.
+  const records = findOldRecords(db, selection);
+  // Not rmSync: it drops the code of an error that it does not know, such as EIO.
+  for (const { name } of records.databases) fs.unlinkSync(DataDirectory.of(db.name).at(name));
+  function* steps(): Generator<Step> {
+    if (isOfAll(selection)) yield () => void db.prepare(`DELETE ${OLD_COPIES}`).run(selection);
     const remove = eventRemoval(db);
-    for (const batch of expiredEvents(db, selection, steps.rows, tally)) {
-      yield batch.length === 0 ? undefined : () => remove(batch);
-      for (const { session } of batch) sessions.add(session);
-      tally.events += batch.length;
+    for (const seqs of expiredEvents(db, selection, () => paceOf(writer).rows, tally)) {
+      yield seqs.length === 0 ? undefined : () => remove(seqs);
       on(tally.events);
     }
+    yield* keysWithoutEvent(db);
+    yield () => deleteEmptySessions(db, writer);
+    yield* lostBounds(db);
   }
-  try {
-    // First of all: on a full disk, an earlier database is room at once.
-    const records = findOldRecords(db, selection);
-    // Not rmSync: it drops the code of an error that it does not know, such as EIO.
-    for (const { name } of records.databases) fs.unlinkSync(DataDirectory.of(db.name).at(name));
-    if (isOfAll(selection)) await steps.run([() => db.prepare(`DELETE ${OLD_COPIES}`).run(selection)]);
-    await steps.run(deleting());
-    await steps.run(keysWithoutEvent(db, sessions));
-    await steps.run([() => deleteEmptySessions(db, writer)]);
-    await steps.run(lostBounds(db));
-    const bytes = records.databases.reduce((sum, file) => sum + file.bytes, 0);
-    const freed = Math.max(0, freeBytesIn(db) - freeBefore);
-    return { ...tally, sessions: sessions.size, bytes: bytes + freed, records };
-  } finally {
-    await steps.end();
-  }
+  await runSteps(context, steps());
+  const bytes = records.databases.reduce((sum, file) => sum + file.bytes, 0);
+  return { ...tally, bytes: bytes + Math.max(0, freeBytesIn(db) - freeBefore), records };
 }
 
 /** @returns how many bytes of the file are free, to be used again. */
@@ -93,55 +79,42 @@ export function freeBytesIn(db: Database): number {
 }
 
 /** @returns what `pruneEvents` would delete now, and the number of all events (`of`). */
-export function countExpired(
-  db: Database,
-  selection: PruneSelection,
-): { events: number; sessions: number; held: number; of: number } {
-  const sessions = new Set<number>();
-  const tally = { events: 0, held: 0 };
-  for (const list of expiredEvents(db, selection, () => COUNTED_ROWS, tally)) {
-    tally.events += list.length;
-    for (const { session } of list) sessions.add(session);
-  }
-  const of = db.prepare<[], number>('SELECT count(*) FROM event').pluck().get()!;
-  return { ...tally, sessions: sessions.size, of };
+export function countExpired(db: Database, selection: PruneSelection): Expired & { readonly of: number } {
+  const tally = new Expired();
+  for (const _seqs of expiredEvents(db, selection, () => COUNTED_ROWS, tally));
+  return { ...tally, of: db.prepare<[], number>('SELECT count(*) FROM event').pluck().get()! };
 }
 
 /**
  * @returns a function that deletes events with their conflicts, and their keys as far as these are in memory. Call it inside a
  * transaction of the writer.
  */
-export function eventRemoval(db: Database): (events: Iterable<ExpiredEvent>) => void {
-  const removeKey = db.prepare<[number]>(`
-    DELETE FROM recent_key WHERE (session, hash, revision) =
-      (SELECT session, key_hash(event_id), revision FROM event WHERE seq = ?)`);
-  const remove = db.prepare<[number]>('DELETE FROM event WHERE seq = ?');
-  const removeConflict = db.prepare<[number, number]>('DELETE FROM conflict WHERE session = ? AND seq = ?');
-  const removeCopy = db.prepare<[number]>('DELETE FROM conflict_copy WHERE seq = ?');
-  const updateSession = db.prepare<[number, number]>(
-    'UPDATE session SET events = events - ?, first_ns = NULL, last_ns = NULL WHERE id = ?',
-  );
-  // Readers in order of arrival report the gap (arrivalReader.ts).
-  const notePruned = db.prepare<[number]>('UPDATE pruned SET up_to_seq = max(up_to_seq, ?)');
+export function eventRemoval(db: Database): (seqs: readonly number[]) => void {
+  const among = 'seq IN (SELECT value FROM json_each(@seqs))';
+  const statements = [
+    `DELETE FROM recent_key WHERE (session, hash, revision) IN
+       (SELECT session, key_hash(event_id), revision FROM event WHERE ${among})`,
+    `UPDATE session SET events = events - lost, first_ns = NULL, last_ns = NULL
+       FROM (SELECT session, count(*) AS lost FROM event WHERE ${among} GROUP BY session) WHERE id = session`,
+    `DELETE FROM conflict WHERE (session, seq) IN (SELECT session, seq FROM event WHERE ${among})`,
+    `DELETE FROM conflict_copy WHERE ${among}`,
+    `DELETE FROM event WHERE ${among}`,
+    // Readers in order of arrival report the gap (arrivalReader.ts).
+    'UPDATE pruned SET up_to_seq = max(up_to_seq, (SELECT max(value) FROM json_each(@seqs)))',
+  ].map((sql) => db.prepare<[{ seqs: string }]>(sql));
   const countSessions = sessionCounter(db);
-  return (events) => {
+  return (seqs) => {
     countSessions();
-    for (const { seq, session } of events) {
-      removeKey.run(seq);
-      updateSession.run(remove.run(seq).changes, session);
-      if (removeConflict.run(session, seq).changes > 0) removeCopy.run(seq);
-      notePruned.run(seq);
-    }
+    for (const statement of statements) statement.run({ seqs: JSON.stringify(seqs) });
   };
 }
 
 /**
  * Keys of deleted events, which are deleted after the events because they are in the order of their hash: each would change a page of
- * its own. A key without an event is replaced if the event comes again.
- * @param sessions that have lost events. After an interrupted prune, keys stay until the session loses events again or has none.
+ * its own. A key without an event is replaced if the event comes again. Sessions that have lost events do not know their first one.
  * @yields steps that delete keys.
  */
-export function* keysWithoutEvent(db: Database, sessions: Iterable<number>): Generator<Step> {
+export function* keysWithoutEvent(db: Database): Generator<Step> {
   const next = db
     .prepare<unknown[], [Buffer, number]>(`
       SELECT hash, revision FROM key WHERE session = ? AND (hash, revision) > (?, ?)
@@ -150,9 +123,9 @@ export function* keysWithoutEvent(db: Database, sessions: Iterable<number>): Gen
   const remove = db.prepare(`
     DELETE FROM key WHERE session = ? AND (hash, revision) > (?, ?) AND (hash, revision) <= (?, ?)
        AND seq <= (SELECT up_to_seq FROM pruned) AND NOT EXISTS (SELECT 1 FROM event WHERE seq = key.seq)`);
-  const empty = db.prepare<[], number>('SELECT id FROM session WHERE events = 0').pluck();
+  const lost = db.prepare<[], number>('SELECT id FROM session WHERE first_ns IS NULL').pluck();
   const end: [Buffer, number] = [Buffer.alloc(32, 0xff), 0];
-  for (const session of new Set([...sessions, ...empty.all()])) {
+  for (const session of lost.all()) {
     for (let after: [Buffer, number] = [Buffer.alloc(1), -1]; after !== end; ) {
       const to = next.get(session, ...after) ?? end;
       const from = after;

@@ -38,91 +38,68 @@ export type StepProgress = (events: number) => void;
 /** A transaction, which may be repeated; undefined after a read that found nothing to change. */
 export type Step = (() => void) | undefined;
 
-/** Runs the short transactions of a prune or an erasure while events come in: with pauses, behind long readers, and on a full disk. */
-export class Steps {
-  readonly #context: StepContext;
-  readonly #directory: DataDirectory;
-  #isDiskFull = false;
+/** How much a step may change now. */
+export function paceOf({ isServing }: Pick<StepWriter, 'isServing'>): { rows: number; pauseMs: number } {
+  return isServing ? SERVING_STEP : ALONE_STEP;
+}
 
-  constructor(context: StepContext) {
-    this.#context = context;
-    this.#directory = DataDirectory.of(context.db.name);
-  }
-
-  /** How many rows a step may change. */
-  readonly rows = () => this.#pace.rows;
-
-  get #pace() {
-    return this.#context.writer.isServing ? SERVING_STEP : ALONE_STEP;
-  }
-
-  /**
-   * Commits what a generator yields, with a pause after each.
-   * @param isSynced each with an fsync, which makes everything before it durable, too.
-   * @throws {SqliteError} after the last attempt, and an AbortError.
-   */
-  async run(steps: Iterable<Step>, isSynced = false): Promise<void> {
-    const { writer } = this.#context;
-    for (const step of steps) {
-      // While a reader stays open, the WAL would grow with each step until events are rejected.
-      for (; step !== undefined && this.#isWalLong; await this.#sleep(READER_WAIT_MS)) writer.maintain();
-      if (step !== undefined) await this.#commit(step, isSynced);
-      await this.#sleep(this.#pace.pauseMs);
-    }
-  }
-
-  /**
-   * Call it at the end, also after a failure. Returns free pages to a full disk until the reserve is whole again, with as much room
-   * again.
-   */
-  async end(): Promise<void> {
-    if (!this.#isDiskFull) return;
-    const { db, writer } = this.#context;
-    try {
-      writer.truncateWal();
-      while (
-        freeBytes(this.#directory) < 2 * RESERVE_BYTES &&
-        db.pragma('freelist_count', { simple: true })
-      ) {
-        // Not `simple`: the pragma returns a row for each page.
-        await this.#commit(() => void db.pragma(`incremental_vacuum(${RETURNED_PAGES})`));
-        writer.truncateWal();
-      }
-    } finally {
-      fillReserve(this.#directory);
-      writer.hold('full', false);
-    }
-  }
-
-  async #commit(step: () => void, isSynced = false): Promise<void> {
-    const { writer } = this.#context;
+/**
+ * Runs the short transactions of a prune or an erasure while events come in: with a pause after each, behind long readers, and on a full
+ * disk. The last one is synced, which makes all of them durable.
+ * @throws {SqliteError} after the last attempt, and an AbortError.
+ */
+export async function runSteps({ db, writer, signal }: StepContext, steps: Iterable<Step>): Promise<void> {
+  const directory = DataDirectory.of(db.name);
+  const rest = (ms: number) => sleep(ms, undefined, { signal });
+  let isDiskFull = false;
+  const commit = async (step: () => void, isSynced = false) => {
     for (let attempt = 1; ; attempt++) {
       try {
         return writer.step(step, isSynced);
       } catch (error) {
         const kind = failureKind(error);
         if ((kind !== 'busy' && kind !== 'full') || attempt === RETRY.attempts) throw error;
-        if (kind === 'full') this.#makeRoom();
-        await this.#sleep(RETRY.pauseMs);
+        if (kind === 'full') {
+          // What it frees is for its own commits.
+          writer.hold('full', true);
+          isDiskFull = true;
+          releaseReserve(directory);
+          // A reader may keep it from being truncated, until the next attempt.
+          writer.truncateWal();
+        }
+        await rest(RETRY.pauseMs);
       }
     }
+  };
+  try {
+    for (const step of steps) {
+      // While a reader stays open, the WAL would grow with each step until events are rejected.
+      for (; step !== undefined && isWalLong(db); await rest(READER_WAIT_MS)) writer.maintain();
+      if (step !== undefined) await commit(step);
+      await rest(paceOf(writer).pauseMs);
+    }
+    await commit(() => db.exec('UPDATE flushed SET up_to = up_to'), true);
+  } finally {
+    if (isDiskFull) await refill();
   }
 
-  #makeRoom(): void {
-    // What it frees is for its own commits.
-    this.#context.writer.hold('full', true);
-    this.#isDiskFull = true;
-    releaseReserve(this.#directory);
-    // A reader may keep it from being truncated, until the next attempt.
-    this.#context.writer.truncateWal();
+  /** Returns free pages to the disk until the reserve is whole again, with as much room again. */
+  async function refill(): Promise<void> {
+    try {
+      writer.truncateWal();
+      while (freeBytes(directory) < 2 * RESERVE_BYTES && db.pragma('freelist_count', { simple: true })) {
+        // Not `simple`: the pragma returns a row for each page.
+        await commit(() => void db.pragma(`incremental_vacuum(${RETURNED_PAGES})`));
+        writer.truncateWal();
+      }
+    } finally {
+      fillReserve(directory);
+      writer.hold('full', false);
+    }
   }
+}
 
-  #sleep(ms: number): Promise<void> {
-    return sleep(ms, undefined, { signal: this.#context.signal });
-  }
-
-  get #isWalLong(): boolean {
-    const [{ log, checkpointed }] = this.#context.db.pragma('wal_checkpoint(NOOP)') as [WalState];
-    return log >= WAL_FRAMES_MAX && checkpointed < log;
-  }
+function isWalLong(db: Database): boolean {
+  const [{ log, checkpointed }] = db.pragma('wal_checkpoint(NOOP)') as [WalState];
+  return log >= WAL_FRAMES_MAX && checkpointed < log;
 }

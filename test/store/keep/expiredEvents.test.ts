@@ -1,5 +1,5 @@
 import t from 'tap';
-import { expiredEvents } from '../../../src/store/keep/expiredEvents.ts';
+import { Expired, expiredEvents } from '../../../src/store/keep/expiredEvents.ts';
 import { events } from '../../harness/events.ts';
 import { Committer, court, scratch } from '../../harness/scratchStore.ts';
 
@@ -28,7 +28,7 @@ t.test('a prune deletes the log up to its last old event before the first young 
   for (const [what, daysAgo, deleted] of table) {
     for (const [i, days] of daysAgo.entries()) setTime.run(NOW - days * DAY_MS, i + 1);
     const which = { beforeMs: NOW - DAYS * DAY_MS, nowMs: NOW };
-    const seqs = [...expiredEvents(db, which, () => 2, { held: 0 })].flat().map(({ seq }) => seq);
+    const seqs = [...expiredEvents(db, which, () => 2, new Expired())].flat();
     t.strictSame(
       seqs,
       [1, 2, 3, 4, 5, 6].filter((seq) => seq <= deleted),
