@@ -9,7 +9,7 @@ import { type DaemonListening, isLoopback, listening, nearestOf, placeOf } from 
 import { type Service, serviceOf } from '../host/serviceSettings.ts';
 import { askTool } from '../host/systemTool.ts';
 import { withDatabase } from '../store/db/withDatabase.ts';
-import { type Consistency, checkConsistency } from '../store/keep/consistency.ts';
+import { type Consistency, checkConsistency } from '../store/keep/verifyDatabase.ts';
 import { problem } from './problems.ts';
 
 /** `courtd check`: faults that need a test to be found. It repeats nothing that `courtd status` reports. */
@@ -203,7 +203,6 @@ const FAULTS: readonly (readonly [keyof Consistency, (count: number) => string])
   ['withoutKey', (n) => `${counted(n, 'event')} without a key: sent again, it would be stored again.`],
   ['astray', (n) => `${counted(n, 'key')} without the event that it is of.`],
   ['twice', (n) => `${counted(n, 'event')} stored more than once.`],
-  ['strayConflicts', (n) => `${counted(n, 'conflict')} without its event, or damaged.`],
   ['miscounted', (n) => `${counted(n, 'session')} with another number of events than it counts.`],
 ];
 

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
+import { keyHash } from '../db/keyHash.ts';
 import { layoutOf } from '../db/openDatabase.ts';
 import { SCHEMA_VERSION } from '../db/schema.ts';
 import { startFault } from '../db/startFault.ts';
@@ -18,6 +19,49 @@ export interface Contents {
   readonly newestMs: number | null;
   /** Which events are damaged, and which are missing, in sentences: everything else is intact. Absent: nothing. */
   readonly damage?: string;
+}
+
+/** Sessions that count another number of events than they have; without a name, if the session is missing. */
+const MISCOUNTED = `
+  SELECT name, ifnull(s.events, 0) AS counted, ifnull(f.events, 0) AS found
+    FROM session_total s FULL JOIN (SELECT session, count(*) AS events FROM event GROUP BY session) f ON f.session = s.id
+   WHERE counted <> found`;
+
+/** Each is a number; of the events behind `flushed.up_to` only the daemon has the keys. */
+const COUNTS = {
+  // Events whose key is missing from the table: a resend would be stored again.
+  withoutKey: `
+    SELECT count(*) FROM event e WHERE seq <= (SELECT up_to FROM flushed) AND NOT EXISTS (
+      SELECT 1 FROM key k WHERE k.session = e.session AND k.hash = key_hash(e.event_id) AND k.revision = e.revision AND k.seq = e.seq)`,
+  // Keys that lead to another event, or to a missing one that no prune has deleted.
+  astray: `
+    SELECT count(*) FROM key k LEFT JOIN event e ON e.seq = k.seq
+     WHERE iif(e.seq IS NULL, k.seq > (SELECT up_to_seq FROM pruned) AND k.seq <= (SELECT up_to FROM flushed),
+               (e.session, key_hash(e.event_id), e.revision) IS NOT (k.session, k.hash, k.revision))`,
+  // Events that are stored more than once.
+  twice: `
+    SELECT ifnull((SELECT sum(n - 1) FROM (SELECT count(*) AS n FROM event WHERE seq > (SELECT up_to FROM flushed)
+                                            GROUP BY session, event_id, revision)), 0)
+         + (SELECT count(*) FROM event e JOIN key k ON k.session = e.session AND k.hash = key_hash(e.event_id) AND k.revision = e.revision
+              JOIN event o ON o.seq = k.seq AND o.seq <> e.seq AND o.event_id = e.event_id)`,
+  miscounted: `SELECT count(*) FROM (${MISCOUNTED})`,
+};
+
+/** The faults of a database whose single pages are intact: each is 0 if there is none. `damaged`: events that do not match their checksum. */
+export type Consistency = Readonly<Record<'damaged' | keyof typeof COUNTS, number>>;
+
+/**
+ * Reads all events and all keys in one transaction, also while the daemon runs: the WAL is kept meanwhile.
+ * @param on is called with how many events were read.
+ */
+export function checkConsistency(db: Database.Database, on: (events: number) => void): Consistency {
+  db.function('key_hash', { deterministic: true }, keyHash);
+  const number = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
+  return db.transaction(() => {
+    const damaged = damagedEvents(db, on).events;
+    const counts = Object.entries(COUNTS).map(([name, sql]) => [name, number(sql)]);
+    return { damaged, ...Object.fromEntries(counts) };
+  })();
 }
 
 /**
@@ -41,7 +85,9 @@ export function verifyDatabase(file: string, { indexes = false } = {}): Contents
     const contents = db.prepare<[], Contents>(`
       SELECT count(*) AS events, count(DISTINCT session) AS sessions, coalesce(max(seq), 0) AS lastSeq,
              (SELECT received_ms FROM event ORDER BY seq DESC LIMIT 1) AS newestMs FROM event`);
-    const damage = damageOf(db);
+    const damage = damagedEvents(db);
+    const miscounted = db.prepare<[], { name: string; counted: number; found: number }>(MISCOUNTED);
+    for (const { name, counted, found } of miscounted.iterate()) damage.miscount(name, counted, found);
     return { ...contents.get()!, ...(damage.isFound && { damage: `${damage}` }) };
   } catch (error) {
     if (error instanceof Database.SqliteError) throw new OperatorError(`is damaged (${error.code})`);
@@ -52,7 +98,7 @@ export function verifyDatabase(file: string, { indexes = false } = {}): Contents
 }
 
 /** Verifies every event. @param on is called with how many were read. @returns those that do not match their checksum. */
-export function damagedEvents(db: Database.Database, on: (events: number) => void = () => {}): Damage {
+function damagedEvents(db: Database.Database, on: (events: number) => void = () => {}): Damage {
   const damage = new Damage();
   const decoder = new ArrivalDecoder(db);
   const rows = db.prepare<[], ArrivalRow>(`SELECT ${ARRIVAL_COLUMNS} FROM event e ORDER BY e.seq`).raw();
@@ -61,15 +107,5 @@ export function damagedEvents(db: Database.Database, on: (events: number) => voi
     decoder.event(row, damage);
     on(++events);
   }
-  return damage;
-}
-
-function damageOf(db: Database.Database): Damage {
-  const damage = damagedEvents(db);
-  const miscounted = db.prepare<[], { name: string; counted: number; found: number }>(`
-    WITH found AS (SELECT session, count(*) AS events FROM event GROUP BY session)
-    SELECT s.name, s.events AS counted, ifnull(f.events, 0) AS found
-      FROM session_total s LEFT JOIN found f ON f.session = s.id WHERE counted <> found`);
-  for (const { name, counted, found } of miscounted.iterate()) damage.miscount(name, counted, found);
   return damage;
 }
