@@ -29,8 +29,8 @@ export class StoreWatch {
         logger.info('there is room on the disk again: events are stored');
       },
       damaged: (error) => {
+        if (!this.isDamaged) logProblem(logger, problem('damage'), { code: sqliteCode(error) }, 'error');
         this.isDamaged = true;
-        logProblem(logger, problem('damage'), { code: sqliteCode(error) }, 'error');
       },
       unexpected: (err) => logger.error({ err }, BUG),
       fatal: (error) => die(log, error, failureKind(error) === 'damaged' ? DAMAGED : DISK_FAILED),

@@ -8,12 +8,8 @@ import { GROUP_EVENTS } from '../db/sizes.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { unsynced } from '../db/unsynced.ts';
 import { Appender, type Counts, type ReceivedBatch } from './appender.ts';
-import { DiskFull, type DiskFullEvents } from './diskFull.ts';
 import type { KeyLimits } from './keys.ts';
-import { MaintenanceSteps } from './maintenanceSteps.ts';
-
-/** Milliseconds between log lines about a damaged event: its camera sends it again every few seconds. */
-export const DAMAGE_LOG_MS = 60_000;
+import { type DiskFullEvents, Maintenance } from './maintenance.ts';
 
 /** Cameras that play send several times a second. */
 const SERVING_MS = 1_000;
@@ -25,10 +21,7 @@ export interface GroupCommitEvents extends DiskFullEvents {
    * (../../ARCHITECTURE.md#a-failed-fsync-is-final).
    */
   fatal(error: unknown): void;
-  /**
-   * A part of the database cannot be read or written, and the requests that need it were rejected. At most
-   * once in DAMAGE_LOG_MS.
-   */
+  /** A part of the database cannot be read or written, and the requests that need it were rejected. */
   damaged(error: unknown): void;
   /** A bug: one request failed, the others of its group did not. */
   unexpected(error: unknown): void;
@@ -58,10 +51,9 @@ interface QueuedRequest extends ReceivedBatch {
 export class GroupCommit {
   readonly #db: Database;
   readonly checkpoints: Checkpointer;
-  readonly full: DiskFull;
   readonly totals: CommitTotals = { commits: 0, requests: 0, seconds: 0, syncSeconds: 0 };
   readonly appender: Appender;
-  readonly #maintenance: MaintenanceSteps;
+  readonly #maintenance: Maintenance;
   readonly #on: GroupCommitEvents;
   readonly #beforeCommit: () => void;
   readonly #commitGroup: Transaction<(group: QueuedRequest[]) => Counts[]>;
@@ -74,9 +66,9 @@ export class GroupCommit {
   #isBackingOff = false;
   /** When a lock was met, in milliseconds of the monotonic clock; undefined after a commit, and after giving up. */
   #lockedSince: number | undefined;
-  #isFailed = false;
+  /** Whether nothing can be guaranteed any more. */
+  hasFailed = false;
   #isClosed = false;
-  #reportDamageFrom = 0;
   /** When the last group was in its transaction, and committed. */
   #filledAt = 0;
   #committedAt = Number.NEGATIVE_INFINITY;
@@ -87,14 +79,12 @@ export class GroupCommit {
     this.#db = db;
     this.#on = on;
     this.#beforeCommit = beforeCommit;
-    this.full = new DiskFull(on, () => !this.#holds.has('full') && this.#maintenance.hasRoom());
     this.appender = new Appender(db, keys);
-    const maintenanceEvents = {
+    this.#maintenance = new Maintenance(db, this.appender.keys, this.#holds, {
       ...on,
-      fatal: (error: unknown) => this.fail(error),
-      damaged: (error: unknown) => this.#reportDamage(error),
-    };
-    this.#maintenance = new MaintenanceSteps(db, this.appender.keys, this.full, maintenanceEvents);
+      fatal: (error) => this.fail(error),
+      failed: (error) => this.#failed(error),
+    });
     this.checkpoints = this.#maintenance.checkpoints;
     this.#commitGroup = db.transaction((group) => this.#appendAll(group));
     this.#commitAside = db.transaction((write) => write());
@@ -107,7 +97,7 @@ export class GroupCommit {
   append(events: readonly CourtEvent[]): Promise<Counts> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(unavailable('shuttingDown'));
-      if (this.#isFailed) return reject(unavailable('failed'));
+      if (this.hasFailed) return reject(unavailable('failed'));
       const [reason] = this.#holds;
       if (reason !== undefined) return reject(unavailable(reason));
       if (this.appender.keys.count >= this.appender.keys.limits.most) {
@@ -115,7 +105,7 @@ export class GroupCommit {
         this.maintain();
         return reject(unavailable('behind'));
       }
-      if (this.full.isRefusing) return reject(unavailable('full'));
+      if (this.#maintenance.isRefusing) return reject(unavailable('full'));
       if (this.#queue.length >= QUEUED_REQUESTS) return reject(unavailable('overloaded'));
       this.#queue.push({ events, receivedMs: Date.now(), resolve, reject });
       if (!this.#isBackingOff) this.#schedule();
@@ -132,12 +122,12 @@ export class GroupCommit {
    * @returns whether it is on disk; not tried if events would be rejected, nor on a full disk, whose last space is for events.
    */
   aside(write: () => void): boolean {
-    if (this.#isFailed || this.#isBackingOff || this.#holds.size > 0 || this.full.isFull) return false;
+    if (this.hasFailed || this.#holds.size > 0 || this.#maintenance.isFull) return false;
     try {
       this.#commitAside.immediate(write);
       return true;
     } catch (error) {
-      this.#report(error);
+      if (failureKind(error) !== 'full') this.#failed(error);
       return false;
     }
   }
@@ -149,23 +139,16 @@ export class GroupCommit {
    * @throws {Problem} 503 if nothing is written any more.
    */
   step(work: () => void, isSynced = false): void {
-    if (this.#isFailed) throw unavailable('failed');
+    if (this.hasFailed) throw unavailable('failed');
     const commit = () => this.#commitAside.immediate(work);
     try {
       if (isSynced) commit();
       else unsynced(this.#db, commit);
     } catch (error) {
-      const kind = failureKind(error);
-      if (kind === 'full') this.full.failed(error);
-      if (kind === 'fatal') this.fail(error);
+      this.#failed(error);
       throw error;
     }
     this.maintain();
-  }
-
-  /** Whether nothing can be guaranteed any more. */
-  get hasFailed(): boolean {
-    return this.#isFailed;
   }
 
   /** Whether requests have been committed within the last second. */
@@ -173,9 +156,9 @@ export class GroupCommit {
     return performance.now() - this.#committedAt < SERVING_MS;
   }
 
-  /** See MaintenanceSteps. @throws {Problem} 503 after a fatal failure. */
+  /** See Maintenance. @throws {Problem} 503 after a fatal failure. */
   truncateWal(): void {
-    if (this.#isFailed) throw unavailable('failed');
+    if (this.hasFailed) throw unavailable('failed');
     this.#maintenance.truncateWal();
   }
 
@@ -202,7 +185,7 @@ export class GroupCommit {
    */
   close(): Promise<void> {
     this.#isClosed = true;
-    this.full.stop();
+    this.#maintenance.stop();
     return this.drained();
   }
 
@@ -210,7 +193,7 @@ export class GroupCommit {
    * After the turn in which the first request became ready, so that all requests of that turn join the group.
    */
   #schedule(): void {
-    if (this.#isScheduled || this.#isFailed) return;
+    if (this.#isScheduled || this.hasFailed) return;
     this.#isScheduled = true;
     setImmediate(() => this.#turn());
   }
@@ -219,10 +202,10 @@ export class GroupCommit {
     this.#isScheduled = false;
     // Before the commit, not after it: by now the answers of the previous group have left.
     if (!this.#isClosed) this.#maintenance.step();
-    if (this.#isFailed) return;
+    if (this.hasFailed) return;
     const group = this.#takeGroup();
     if (group.length > 0) this.#commit(group);
-    if (this.#isBackingOff || this.#isFailed) return;
+    if (this.#isBackingOff || this.hasFailed) return;
     if (this.#queue.length > 0 || (!this.#isClosed && this.#maintenance.isDue)) this.#schedule();
   }
 
@@ -254,7 +237,6 @@ export class GroupCommit {
     this.totals.requests += group.length;
     this.totals.seconds += (this.#committedAt - beganAt) / 1_000;
     this.totals.syncSeconds += (this.#committedAt - this.#filledAt) / 1_000;
-    this.full.succeeded();
     for (const [i, request] of group.entries()) request.resolve(counts[i]!);
   }
 
@@ -268,33 +250,23 @@ export class GroupCommit {
   #groupFailed(group: QueuedRequest[], error: unknown): void {
     const kind = failureKind(error);
     if (kind === 'busy') return this.#retryLater([...group, ...this.#queue]);
-    if (kind === 'fatal') return this.fail(error, group);
-    if (kind === 'full') {
-      this.full.failed(error);
-      return rejectAll(group, unavailable('full'));
-    }
-    if (group.length > 1) {
+    if (group.length > 1 && (kind === 'damaged' || kind === 'unexpected')) {
       // One request of the group caused it: each gets its own transaction, so that only that one fails.
       this.#queue.unshift(...group);
       this.#soloCommits = group.length;
       return;
     }
-    this.#report(error);
-    rejectAll(group, kind === 'damaged' ? unavailable('damaged') : error);
+    this.#failed(error);
+    rejectAll(group, kind === 'unexpected' ? error : unavailable(kind === 'fatal' ? 'failed' : kind));
   }
 
   /** Reports a failure, unless it passes by itself. */
-  #report(error: unknown): void {
+  #failed(error: unknown): void {
     const kind = failureKind(error);
     if (kind === 'fatal') this.fail(error);
-    if (kind === 'damaged') this.#reportDamage(error);
+    if (kind === 'full') this.#maintenance.diskFull(error);
+    if (kind === 'damaged') this.#on.damaged(error);
     if (kind === 'unexpected') this.#on.unexpected(error);
-  }
-
-  #reportDamage(error: unknown): void {
-    if (performance.now() < this.#reportDamageFrom) return;
-    this.#reportDamageFrom = performance.now() + DAMAGE_LOG_MS;
-    this.#on.damaged(error);
   }
 
   /**
@@ -317,11 +289,11 @@ export class GroupCommit {
   }
 
   /** Call it after an I/O error, wherever it occurred: no request is answered 202 any more. */
-  fail(error: unknown, group: readonly QueuedRequest[] = []): void {
-    if (this.#isFailed) return;
-    this.#isFailed = true;
-    this.checkpoints.stop();
-    rejectAll([...group, ...this.#queue.splice(0)], unavailable('failed'));
+  fail(error: unknown): void {
+    if (this.hasFailed) return;
+    this.hasFailed = true;
+    this.#maintenance.stop();
+    rejectAll(this.#queue.splice(0), unavailable('failed'));
     this.#on.fatal(error);
   }
 }
