@@ -30,8 +30,7 @@ const NAMES = {
 } as const;
 
 /** New files inherit the group of the directory. */
-export const SETGID = 0o2000;
-const DIRECTORY_MODE = SETGID | 0o770;
+const DIRECTORY_MODE = 0o2770;
 
 /** The data directory of a box, and the names of all files in it. */
 export class DataDirectory {

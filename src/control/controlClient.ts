@@ -10,7 +10,7 @@ import { statusWithoutDaemon } from '../health/makeStatus.ts';
 import { given, serviceOf } from '../host/serviceSettings.ts';
 import type { EventRules } from '../protocol/validate.ts';
 import { isServed } from '../store/db/directoryLock.ts';
-import { lacksDatabase, noDatabase } from '../store/db/newDatabase.ts';
+import { assertDatabase } from '../store/db/newDatabase.ts';
 import type { StepProgress } from '../store/keep/steps.ts';
 import type { WorkLine } from './workRoutes.ts';
 
@@ -79,9 +79,9 @@ export async function assertDaemonRuns(data: DataDirectory): Promise<void> {
   if ((await askStatus(data)) === undefined) throw notRunning(data);
 }
 
-/** @returns the error of a command that needs the daemon, which does not answer. */
+/** @returns the error of a command that needs the daemon, which does not answer. @throws {OperatorError} if there is no database. */
 export function notRunning(data: DataDirectory): OperatorError {
-  if (lacksDatabase(data)) return noDatabase(data);
+  assertDatabase(data);
   if (isServed(data)) {
     return new OperatorError(
       `The daemon of ${data} runs, but does not answer. See "journalctl -u courtd", run "sudo systemctl restart courtd", and repeat the command.`,

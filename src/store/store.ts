@@ -7,9 +7,9 @@ import type { CourtEvent } from '../protocol/courtEvent.ts';
 import { lockDirectory } from './db/directoryLock.ts';
 import { keepReserve } from './db/diskReserve.ts';
 import { watchFiles } from './db/fileMonitor.ts';
-import { enterDatabase, layoutOf, type OpenOptions, openDatabase } from './db/openDatabase.ts';
+import { enterDatabase, openDatabase } from './db/openDatabase.ts';
 import { explain } from './db/openErrors.ts';
-import { SCHEMA_VERSION } from './db/schema.ts';
+import { layoutOf, SCHEMA_VERSION } from './db/schema.ts';
 import { sessionCounter } from './db/sessionCounter.ts';
 import { closeAfter, failureKind } from './db/sqliteErrors.ts';
 import { upgradeDatabase } from './db/upgradeDatabase.ts';
@@ -80,13 +80,12 @@ export class Store {
    * @throws {OperatorError} if that fails: the message says why and what to do.
    */
   static async open(directory: DataDirectory, on: StoreEvents, keys?: KeyLimits): Promise<Store> {
-    const make: OpenOptions = { create: true, acceptOlder: true, check: true };
     let [db, lock]: (Database | undefined)[] = [];
     try {
       // The lock exists only next to a database: if it is alone, there was one.
-      enterDatabase(directory, make);
+      enterDatabase(directory, true);
       lock = lockDirectory(directory);
-      db = openDatabase(directory, { ...make, check: false, isLocked: true });
+      db = openDatabase(directory, { isLocked: true });
       const layout = layoutOf(db);
       if (layout < SCHEMA_VERSION) on.upgraded(upgradeDatabase(db, layout));
       // Opens the WAL. SQLite takes a failed sync of the directory for a success, and then the power would take the names of its files.
@@ -96,7 +95,8 @@ export class Store {
       db.pragma('busy_timeout = 0');
       return new Store(lock, db, directory, on, keys);
     } catch (error) {
-      for (const open of [db, lock]) if (open !== undefined) closeAfter(error, open);
+      if (db !== undefined) closeAfter(error, db);
+      lock?.close();
       throw explain(error, directory);
     }
   }

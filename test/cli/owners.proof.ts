@@ -146,32 +146,6 @@ t.test(
   },
 );
 
-t.test(
-  'a command of a member whose files the daemon could not open fails first, and names the remedy',
-  { skip },
-  async (t) => {
-    const { data, roots } = await venue(t, 0o770);
-    const backup = path.join(roots, 'backup.db');
-    t.match(await as('root', 'backup', backup, '--data', data), { status: 0 });
-    fs.chmodSync(roots, 0o755);
-    fs.chmodSync(backup, 0o644);
-    const before = contents(data);
-    for (const args of [
-      ['restore', backup],
-      ['token', 'rotate'],
-      ['export', 's'],
-    ]) {
-      const { status, stdout, stderr } = await as('member', ...args, '--data', data);
-      t.strictSame({ status, stdout }, { status: 1, stdout: '' }, args[0]!);
-      t.match(stderr, /^courtd: The daemon could not open .*"sudo chmod g\+s /);
-    }
-    t.strictSame(contents(data), before);
-    fs.chmodSync(data, 0o2770);
-    t.match(await as('member', 'restore', backup, '--data', data), { status: 0 });
-    t.match(await as('owner', 'session', 'list', '--data', data), { status: 0 });
-  },
-);
-
 t.test('a directory or a file that a user cannot open is named, with what fixes it', { skip }, async (t) => {
   const { data } = await venue(t);
   const before = contents(data);

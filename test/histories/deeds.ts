@@ -86,7 +86,7 @@ async function restore(box: Box, random: Random): Promise<void> {
 
 /** The database as the version before had it: its upgrade is under `standIns/schema.ts`. */
 function makeOlder(box: Box): void {
-  const db = openDatabase(box.directory, { acceptOlder: true });
+  const db = openDatabase(box.directory, { isLocked: true });
   try {
     const version = db.pragma('user_version', { simple: true }) as number;
     if (version === SCHEMA_VERSION)

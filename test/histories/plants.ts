@@ -21,7 +21,7 @@ const ALWAYS_FULL = "db.pragma('synchronous = FULL')";
 const UNSYNCED = "db.pragma('synchronous = NORMAL')";
 const REWRITE_NOTHING = {
   file: 'store/db/rewriteWal.ts',
-  from: 'if (bytes === 0 || isDone()) return;',
+  from: 'if (bytes === 0) return;',
   to: 'if (bytes >= 0) return;',
 };
 

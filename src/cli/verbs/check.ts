@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { visible } from '../../base/visibleText.ts';
 import { askStatus } from '../../control/controlClient.ts';
 import { boxOf, type CheckResult, checkDatabase, runChecks, type Variables } from '../../health/checks.ts';
-import { lacksDatabase, noDatabase } from '../../store/db/newDatabase.ts';
+import { assertDatabase } from '../../store/db/newDatabase.ts';
 import { explain } from '../../store/db/openErrors.ts';
 import type { DataOption } from '../../store/db/withDatabase.ts';
 import { VARIABLES, variableFault } from '../options/environmentVariables.ts';
@@ -46,7 +46,7 @@ type CheckOptions = DataOption & JsonOption & { readonly full?: boolean };
 /** @throws {OperatorError} if there is no database. */
 async function check({ data, full, json }: CheckOptions, program: Command): Promise<void> {
   try {
-    if (lacksDatabase(data)) throw noDatabase(data);
+    assertDatabase(data);
   } catch (error) {
     throw explain(error, data);
   }

@@ -11,38 +11,24 @@ const BESIDE = /^courtd\.(lock|clock|reserve|backup|db-wal|db\.replaced-.*|db\.l
 
 const HEADER_BYTES = 100;
 
-export function lacksDatabase(directory: DataDirectory): boolean {
-  return !fs.existsSync(directory.file('database'));
-}
-
-/** @returns the error of a command that needs an existing database. */
-export function noDatabase(directory: DataDirectory): OperatorError {
-  return (
-    lostDatabase(directory) ??
-    new OperatorError(
-      `There is no courtd database in ${directory}. "courtd serve" or "courtd token rotate" makes one; or name the directory that has it with --data.`,
-    )
-  );
-}
-
 /**
- * A new database in its place would hide that a disk is not mounted, or that somebody has moved the other one away.
- * @returns why no database is created there; undefined if the directory has no file of one.
+ * A new database in the place of one would hide that a disk is not mounted, or that somebody has moved the other one away.
+ * @param create makes the directory and the database, if there never was one.
+ * @throws {OperatorError} if there is no database, or none is created because there was one; Node's errors.
  */
-function lostDatabase(directory: DataDirectory): OperatorError | undefined {
+export function assertDatabase(directory: DataDirectory, create = false): void {
+  if (fs.existsSync(directory.file('database'))) return;
   const names = fs.existsSync(directory.path) ? fs.readdirSync(directory.path) : [];
   const left = names.filter((name) => BESIDE.test(name)).sort();
-  if (left.length === 0) return undefined;
-  return new OperatorError(
-    `There is no courtd database in ${directory}, and there was one. Left of it: ${left.join(', ')}. Check that its disk is mounted, and that nobody moved courtd.db. ` +
-      'Put it back, or restore a backup ("courtd restore"). If you want a new, empty database, move those files to another directory first.',
-  );
-}
-
-/** Makes the database of a directory, and the directory. @throws {OperatorError} if there was a database. */
-export function makeFirst(directory: DataDirectory): void {
-  const lost = lostDatabase(directory);
-  if (lost !== undefined) throw lost;
+  if (left.length > 0)
+    throw new OperatorError(
+      `There is no courtd database in ${directory}, and there was one. Left of it: ${left.join(', ')}. Check that its disk is mounted, and that nobody moved courtd.db. ` +
+        'Put it back, or restore a backup ("courtd restore"). If you want a new, empty database, move those files to another directory first.',
+    );
+  if (!create)
+    throw new OperatorError(
+      `There is no courtd database in ${directory}. "courtd serve" or "courtd token rotate" makes one; or name the directory that has it with --data.`,
+    );
   directory.make();
   makeDatabase(directory.file('database'));
 }

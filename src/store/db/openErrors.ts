@@ -1,7 +1,5 @@
-import fs from 'node:fs';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { sqliteCode } from './sqliteErrors.ts';
 
 /**
  * @returns an OperatorError for a foreseen failure to open or write a data directory, with the failure as its
@@ -9,18 +7,11 @@ import { sqliteCode } from './sqliteErrors.ts';
  */
 export function explain(error: unknown, directory: DataDirectory): unknown {
   if (error instanceof OperatorError) return error;
-  const { code: own = '', path: named = directory.path } = error as NodeJS.ErrnoException;
-  const ownCode = isSchemaDamaged(error) ? 'SQLITE_CORRUPT' : (sqliteCode(error) ?? own);
-  const code = isReadOnly(directory) ? 'EROFS' : ownCode;
-  const sentence = SENTENCES.find(([pattern]) => pattern.test(code))?.[1](directory, code, named);
-  return sentence === undefined ? error : new OperatorError(sentence, { cause: error });
-}
-
-/** The header says that the layout is ours, and then a table or a column has another name. */
-function isSchemaDamaged(error: unknown): boolean {
-  return (
-    sqliteCode(error) === 'SQLITE_ERROR' && /^no such (table|column|index)/.test((error as Error).message)
-  );
+  const { code = '', path = directory.path, message } = error as NodeJS.ErrnoException;
+  const [, sentence] = SENTENCES.find(([pattern]) => pattern.test(`${code} ${message}`)) ?? [];
+  return sentence === undefined
+    ? error
+    : new OperatorError(sentence(directory, code, path), { cause: error });
 }
 
 /** @param fault the end of a sentence about the database (startFault.ts). */
@@ -28,16 +19,6 @@ export function unsound(directory: DataDirectory, fault: string): OperatorError 
   return new OperatorError(
     `The database in ${directory} ${fault}. Nothing was changed. Keep a copy of it, and restore a backup: "sudo courtd restore FILE --salvage".`,
   );
-}
-
-/** Whether its file system is: SQLite hides that behind CANTOPEN or READONLY. */
-function isReadOnly(directory: DataDirectory): boolean {
-  try {
-    fs.accessSync(directory.path, fs.constants.W_OK);
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EROFS';
-  }
 }
 
 type Sentence = (directory: DataDirectory, code: string, file: string) => string;
@@ -64,7 +45,11 @@ const SENTENCES: ReadonlyArray<readonly [RegExp, Sentence]> = [
     /^(ENOSPC|SQLITE_FULL|SQLITE_IOERR_SHMSIZE)/,
     (directory) => `The disk of ${directory} is full. Free some space and try again.`,
   ],
-  [/^SQLITE_(CORRUPT|NOTADB)/, (directory) => unsound(directory, 'is damaged').message],
+  // The header says that the layout is ours, and then a table or a column has another name.
+  [
+    /^SQLITE_(CORRUPT|NOTADB|ERROR no such (table|column|index))/,
+    (directory) => unsound(directory, 'is damaged').message,
+  ],
   [
     /^SQLITE_(BUSY|LOCKED|READONLY_DBMOVED)/,
     (directory) => `The database in ${directory} is locked by another program. Try again when it is done.`,

@@ -13,12 +13,11 @@ const PIECE_BYTES = 1024 ** 2;
  * Makes durable what a connection finds in the WAL of a process that is gone (../../ARCHITECTURE.md#recovery-barrier): writes it over
  * itself, and syncs it. A sync alone is not enough: after one that has failed the kernel takes what was written for clean, so that no
  * later one writes it, and continues to show it. Call it before anything that may checkpoint; closing the last connection does.
- * @param isDone whether another process has; called only if the WAL has commits.
  * @throws {SqliteError}: busy, if another program writes. Node's error, if the disk fails.
  */
-export function rewriteWal(db: Database, isDone = () => false): void {
+export function rewriteWal(db: Database): void {
   const bytes = committedBytes(db);
-  if (bytes === 0 || isDone()) return;
+  if (bytes === 0) return;
   // Closing a descriptor of the WAL is safe: SQLite's locks are on the other two files.
   const fd = openCarefully(`${db.name}-wal`, fs.constants.O_RDWR);
   try {

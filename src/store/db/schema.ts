@@ -208,13 +208,17 @@ export const MIGRATIONS: readonly string[] = [LAYOUT];
 /** The layout that this version writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
+/** @returns the layout version of the file: how many migrations have been applied to it. */
+export function layoutOf(db: Database): number {
+  return db.pragma('user_version', { simple: true }) as number;
+}
+
 /**
  * Applies the missing migrations. Call it inside a transaction that holds the write lock.
  * @param migrations other ones only in tests.
  */
 export function migrate(db: Database, migrations: readonly string[] = MIGRATIONS): void {
-  const from = db.pragma('user_version', { simple: true }) as number;
-  for (const step of migrations.slice(from)) db.exec(step);
+  for (const step of migrations.slice(layoutOf(db))) db.exec(step);
   db.pragma(`application_id = ${APPLICATION_ID}`);
   db.pragma(`user_version = ${migrations.length}`);
 }

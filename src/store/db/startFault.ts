@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { visible } from '../../base/visibleText.ts';
-import { MIGRATIONS, migrate } from './schema.ts';
+import { layoutOf, MIGRATIONS, migrate } from './schema.ts';
 
 /** The statistics of ANALYZE are nobody's harm. */
 const PARTS = `SELECT type || ' "' || name || '"', tbl_name || ' ' || sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_stat_' ESCAPE '~'`;
@@ -32,22 +32,15 @@ export function startFault(db: Database.Database): string | undefined {
  * @returns what differs, as the end of a sentence about the file; undefined if nothing does.
  */
 export function layoutFault(db: Database.Database): string | undefined {
-  const version = db.pragma('user_version', { simple: true }) as number;
   const model = new Database(':memory:');
-  try {
-    migrate(model, MIGRATIONS.slice(0, version));
-    const [expected, found] = [partsOf(model), partsOf(db)];
-    const other = [...expected.keys(), ...found.keys()].find(
-      (name) => expected.get(name) !== found.get(name),
-    );
-    return other === undefined ? undefined : `is not as courtd made it (${visible(other)})`;
-  } finally {
-    model.close();
-  }
+  migrate(model, MIGRATIONS.slice(0, layoutOf(db)));
+  const [other] = partsOf(model).symmetricDifference(partsOf(db));
+  model.close();
+  return other && `is not as courtd made it (${visible(other.split('\n', 1)[0]!)})`;
 }
 
-/** @returns what each part is made by, by its kind and name: white space and comments aside. */
-function partsOf(db: Database.Database): Map<string, string | undefined> {
+/** @returns the kind and the name of each part, and in a second line what makes it: white space and comments aside. */
+function partsOf(db: Database.Database): Set<string> {
   const rows = db.prepare<[], [string, string | null]>(PARTS).raw().all();
-  return new Map(rows.map(([name, sql]) => [name, sql?.replace(/--[^\n]*/g, '').replace(/\s+/g, ' ')]));
+  return new Set(rows.map(([name, sql]) => `${name}\n${sql?.replace(/--[^\n]*/g, '').replace(/\s+/g, ' ')}`));
 }
