@@ -13,7 +13,7 @@ export class Connections {
   isClosing = false;
   readonly #perAddress: number;
   readonly #bySocket = new WeakMap<Socket, Connection>();
-  readonly #open = new Set<Connection>();
+  readonly open = new Set<Connection>();
   /** Connections that have never shown a valid token, the oldest first. */
   readonly #strangers = new Set<Connection>();
   readonly #counts = new Map<string, number>();
@@ -33,7 +33,7 @@ export class Connections {
     // An IPv4-mapped IPv6 address without its prefix (RFC 4291, 2.5.5.2); none if the connection was reset already.
     const client = remoteAddress?.replace(/^::ffff:(?=[\d.]+$)/i, '') ?? '';
     const count = this.#counts.get(client) ?? 0;
-    const isFull = this.#open.size >= CONNECTIONS;
+    const isFull = this.open.size >= CONNECTIONS;
     const [oldest] = isFull ? this.#strangers : [];
     const isRefused = count >= this.#perAddress || (isFull && oldest === undefined);
     if (remoteAddress === undefined || isRefused) return void socket.destroy();
@@ -43,7 +43,7 @@ export class Connections {
     }
     const connection = new Connection(socket, client, this);
     this.#bySocket.set(socket, connection);
-    this.#open.add(connection);
+    this.open.add(connection);
     this.#strangers.add(connection);
     this.#counts.set(client, (this.#counts.get(client) ?? 0) + 1);
     socket.once('close', () => this.#remove(connection));
@@ -78,11 +78,11 @@ export class Connections {
   }
 
   destroyAll(): void {
-    for (const { socket } of this.#open) socket.destroy();
+    for (const { socket } of this.open) socket.destroy();
   }
 
   #remove(connection: Connection): void {
-    if (!this.#open.delete(connection)) return;
+    if (!this.open.delete(connection)) return;
     this.#strangers.delete(connection);
     const { client } = connection;
     const count = (this.#counts.get(client) ?? 1) - 1;

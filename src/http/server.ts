@@ -13,7 +13,7 @@ import { type IngestContext, IngestHandler } from './handler.ts';
 import type { ParseFailure } from './parseErrors.ts';
 import { contextOptions, createServer, followHandshakes, type HttpServer } from './tls.ts';
 
-/** Milliseconds at shutdown for requests that are on their way on open connections, and the same again for new connections. */
+/** Milliseconds at shutdown for requests on their way on open connections, if there are any, and again for new connections. */
 export const SHUTDOWN_IDLE_MS = 500;
 /** How often Node checks HEADERS_TIMEOUT_MS and REQUEST_TIMEOUT_MS: they fire this much late at most. */
 const TIMEOUT_CHECK_MS = 1_000;
@@ -100,7 +100,7 @@ export class CourtServer {
   async close(): Promise<void> {
     this.#connections.isClosing = true;
     const deadline = setTimeout(() => this.#connections.destroyAll(), limits.SHUTDOWN_MS);
-    await setTimer(SHUTDOWN_IDLE_MS);
+    if (this.#connections.open.size > 0) await setTimer(SHUTDOWN_IDLE_MS);
     const closed = once(this.#server, 'close');
     // The close of node:http would also drop connections that were accepted just now: if clients keep coming, there is always one.
     net.Server.prototype.close.call(this.#server);
