@@ -12,9 +12,8 @@ import { Copy } from './copy.ts';
 import { commandBefore, deed } from './deeds.ts';
 import type { Disk } from './disk.ts';
 import { Cameras } from './events.ts';
-import { Headquarters, routeTo } from './headquarters.ts';
 import { Model } from './model.ts';
-import type { Kind, Life, Operation, Plan } from './plan.ts';
+import type { Kind, Life, Operation } from './plan.ts';
 import { closeAll } from './standIns/sqlite.ts';
 import { endProcess, timeline } from './world.ts';
 
@@ -27,10 +26,9 @@ const PASSING_MS = [1, 5, 30, 300, 2000] as const;
 /** So few that their keys move to the file in every history. */
 const FEW_KEYS: KeyLimits = { move: 10, most: 1_000, step: 6 };
 
-/** A box, its cameras and its headquarters, over the lives of its process. */
+/** A box, its cameras and its copy, over the lives of its process. */
 export class Box {
   readonly model = new Model();
-  readonly hq = new Headquarters(this.model);
   readonly cameras = new Cameras();
   readonly log: string[] = [];
   readonly disk: Disk;
@@ -45,20 +43,18 @@ export class Box {
   tail: ArrivalLog | undefined;
   /** Ends what runs until the process does. */
   ending = new AbortController();
-  isShipping = false;
+  isCopying = false;
   isBackingUp = false;
   /** The disk has failed, and the daemon ends. */
   hasFailed = false;
   readonly #random: Random;
   /** What has been begun and has not ended. */
   readonly #running = new Map<number, Kind>();
-  readonly #carries: Plan['carries'];
   #begun = 0;
   #pid = 1000;
 
-  constructor(disk: Disk, random: Random, { carries }: Plan) {
+  constructor(disk: Disk, random: Random) {
     this.disk = disk;
-    this.#carries = carries;
     this.copy = new Copy(disk, this.model);
     this.#random = random;
     this.directory = new DataDirectory(`${disk.root}/box`);
@@ -80,8 +76,7 @@ export class Box {
     if (isAtCall && life.isEarly) this.disk.killAt(life.atCall, life.isAtSync);
     await this.#alone(commandBefore(this, life.before, new Random(life.seed)));
     if (!this.isOver && life.isStarted && (await this.#open())) {
-      check(this.directory, this.model, this.hq);
-      this.#checkTokens();
+      check(this.directory, this.model);
       if (this.model.isOver) return;
       if (isAtCall && !life.isEarly) this.disk.killAt(life.atCall, life.isAtSync);
       await this.#run(life.operations);
@@ -89,28 +84,24 @@ export class Box {
     await this.#end(life.end);
   }
 
-  /** The last start, with nothing in its way: headquarters gets all there is. */
+  /** The last start, with nothing in its way: the copy gets all there is. */
   async settle(): Promise<void> {
-    this.hq.isGood = true;
     this.#boot();
     this.note('starts for the last time');
     this.#noteIfRebuilt();
     if (this.isLost) await this.#alone(commandBefore(this, 'rebuild', this.#random));
     if (!(await this.#open())) return;
-    check(this.directory, this.model, this.hq);
-    this.#checkTokens();
-    const isCopy = this.#carries === 'copy';
-    const route = isCopy ? this.copy.open(this.directory) : routeTo(this.hq, this.directory, this.#random);
-    const report = await this.#alone(route(true, this.ending.signal));
-    if (report?.state !== 'current')
-      this.model.violate(`the shipper ends ${report?.state}: ${report?.error}`);
-    check(this.directory, this.model, isCopy ? this.copy : this.hq, true);
+    check(this.directory, this.model, true);
+    if (this.copy.known === undefined) return void (await this.#stop());
+    const error = await this.#alone(this.copy.follow(this.directory, true, this.ending.signal));
+    if (error !== undefined) this.model.violate(`the copy does not become current: ${error}`);
+    this.copy.check(this.directory);
     await this.#stop();
   }
 
   /** The disk of the box dies; another one takes its place. What is on other disks is as it was. */
   #lose(): void {
-    if (this.isLost || this.model.isFlipped || !this.copy.hasEvents) return;
+    if (this.isLost || !this.copy.hasEvents) return;
     this.isLost = true;
     this.directory = new DataDirectory(`${this.directory.path}-new`);
     fs.mkdirSync(this.directory.path);
@@ -214,7 +205,7 @@ export class Box {
     await timeline.settled();
     this.store = undefined;
     this.tail = undefined;
-    this.isShipping = false;
+    this.isCopying = false;
     this.isBackingUp = false;
     this.#running.clear();
     this.note(isClosed ? 'has stopped' : 'has ended');
@@ -246,15 +237,6 @@ export class Box {
       done();
     };
     deed(this, kind, new Random(seed)).then(done, failed);
-  }
-
-  #checkTokens(): void {
-    for (const { token, id, isValid } of this.model.tokens) {
-      if (isValid === undefined) continue;
-      if (this.store!.tokens.accepts(token, 'a camera') !== isValid) {
-        this.model.violate(`token ${id} is ${isValid ? 'refused' : 'accepted'}`);
-      }
-    }
   }
 }
 

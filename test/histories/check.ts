@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { DataDirectory } from '../../src/base/dataDirectory.ts';
 import type { Arrival } from '../../src/protocol/courtEvent.ts';
-import { type Epoch, readEpochs } from '../../src/store/db/epochs.ts';
+import { readEpochs } from '../../src/store/db/epochs.ts';
 import { failureKind } from '../../src/store/db/sqliteErrors.ts';
 import { ArrivalReader } from '../../src/store/read/arrivalReader.ts';
 import { keyState } from '../harness/scratchStore.ts';
@@ -10,30 +10,18 @@ import { sentOf } from './events.ts';
 import type { Model } from './model.ts';
 import TrackedDatabase from './standIns/sqlite.ts';
 
-/** Who has been shipped to. */
-interface Shipped {
-  /** @param seqs of the events that a reader of the log so far must have. @param all that the box has. */
-  check(epochs: readonly Epoch[], seqs: readonly number[], all: readonly number[]): void;
-}
-
 /**
  * Holds a database that has just been opened against the model, on a connection of its own.
  * @param isLast looks at pages, counts and keys as well: what is wrong there stays wrong, so it is enough to look at the end.
  */
-export function check(directory: DataDirectory, model: Model, shipped: Shipped, isLast = false): void {
+export function check(directory: DataDirectory, model: Model, isLast = false): void {
   const db = new TrackedDatabase(directory.file('database'));
   try {
     const reader = new ArrivalReader(db);
     const { events, damage } = readAll(reader);
     if (damage > 0) model.violate(`${damage} events are damaged`);
-    const epochs = readEpochs(db);
-    model.epochsAre(epochs);
+    model.epochsAre(readEpochs(db));
     model.found(events.map((arrival) => ({ sent: sentOf(arrival), arrival })));
-    shipped.check(
-      epochs,
-      events.filter((event) => model.isShippable(sentOf(event).key)).map(({ seq }) => seq),
-      events.map(({ seq }) => seq),
-    );
     if (!isLast) return;
     const integrity = db.pragma('integrity_check', { simple: true });
     if (integrity !== 'ok') model.violate(`the database is damaged: ${integrity}`);

@@ -3,16 +3,13 @@ import path from 'node:path';
 import type { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { OperatorError } from '../../src/base/operatorError.ts';
 import { pause } from '../../src/base/pause.ts';
-import type { Epoch } from '../../src/store/db/epochs.ts';
 import { CopyFollower, type CopyState, ForeignCopy } from '../../src/store/keep/follow.ts';
 import { restoreDatabase } from '../../src/store/keep/restoreDatabase.ts';
-import { listTokens } from '../../src/store/tokens/tokens.ts';
 import { ErasedPlayers, readErasures } from '../../src/store/write/ledger.ts';
 import { readStored } from './check.ts';
 import type { Disk } from './disk.ts';
 import { notErased } from './erasures.ts';
 import { sentOf } from './events.ts';
-import type { Route } from './headquarters.ts';
 import type { Lost } from './known.ts';
 import type { Model } from './model.ts';
 import TrackedDatabase from './standIns/sqlite.ts';
@@ -25,7 +22,7 @@ export class Copy {
   readonly #disk: Disk;
   readonly #model: Model;
   /** What the box knows to be copied. */
-  known: { readonly epoch: string; readonly shipped_seq: number } | undefined;
+  known: { readonly epoch: string; readonly seq: number } | undefined;
   /** Keys of the events that it has said to have. */
   readonly #certain = new Set<string>();
 
@@ -37,28 +34,16 @@ export class Copy {
     fs.mkdirSync(place);
   }
 
-  /** What keeps it current. */
-  open(directory: DataDirectory): Route {
-    return async (once, signal) => {
-      const follower = new CopyFollower(directory, path.dirname(this.#file));
-      let error: OperatorError | undefined;
-      for (;;) {
-        error = await follower
-          .round((state) => this.#has(state, directory))
-          .then(
-            () => undefined,
-            (failure) => {
-              if (failure instanceof OperatorError) return failure;
-              throw failure;
-            },
-          );
-        if (signal.aborted || error instanceof ForeignCopy || (once && error === undefined)) break;
-        await pause(RETRY_MS, signal);
-      }
-      const failed = error instanceof ForeignCopy ? 'fenced' : 'behind';
-      const state = error === undefined ? 'current' : failed;
-      return { state, shipped_seq: this.known?.shipped_seq ?? null, error: error?.message ?? null };
-    };
+  /** Keeps it current. @param once ends when it is. @returns why it is not current when it ends. */
+  async follow(directory: DataDirectory, once: boolean, signal: AbortSignal): Promise<Error | undefined> {
+    const follower = new CopyFollower(directory, path.dirname(this.#file));
+    for (;;) {
+      const error = await follower
+        .round((state) => this.#has(state, directory))
+        .then(() => undefined, operatorError);
+      if (signal.aborted || error instanceof ForeignCopy || (once && error === undefined)) return error;
+      await pause(RETRY_MS, signal);
+    }
   }
 
   /** Whether a box can be made of it. */
@@ -72,8 +57,9 @@ export class Copy {
     await restoreDatabase(directory, this.#newest);
   }
 
-  /** Once it is current: it has what the box has, and nobody who was erased. @param all seqs of the box. */
-  check(_epochs: readonly Epoch[], seqs: readonly number[], all: readonly number[]): void {
+  /** Once it is current: it has what the box has, and nobody who was erased. */
+  check(directory: DataDirectory): void {
+    const own = readStored(directory.file('database'), this.#model, true) ?? [];
     const copied = readStored(this.#file, this.#model, false) ?? [];
     for (const arrival of copied) {
       const sent = sentOf(arrival);
@@ -81,17 +67,15 @@ export class Copy {
       const player = notErased(sent.text, sent.eotMs, this.#model.erasures);
       if (player !== undefined) this.#model.violate(`the copy names ${player}, who was erased`);
     }
-    const there = new Set(copied.map(({ seq }) => seq));
-    const missing = seqs.filter((seq) => !there.has(seq));
-    if (missing.length > 0) this.#model.violate(`the copy has not ${missing.join(', ')}`);
-    const more = [...there].filter((seq) => !all.includes(seq));
-    if (more.length > 0) this.#model.violate(`the copy still has ${more.join(', ')}`);
+    const seqs = (arrivals: typeof own) => arrivals.map(({ seq }) => seq).join();
+    if (seqs(copied) !== seqs(own))
+      this.#model.violate(`the copy has ${seqs(copied)}, and the box ${seqs(own)}`);
   }
 
   #has({ epoch, seq }: CopyState, directory: DataDirectory): void {
     if (this.#disk.isDead) return;
     if (this.known?.epoch !== epoch) this.#certain.clear();
-    this.known = { epoch, shipped_seq: seq };
+    this.known = { epoch, seq };
     for (const arrival of readStored(directory.file('database'), this.#model, true) ?? [])
       if (arrival.seq <= seq) this.#certain.add(sentOf(arrival).key);
   }
@@ -116,10 +100,15 @@ export class Copy {
         possible,
         certain: new Set([...this.#certain].filter((key) => this.#model.isShippable(key))),
         erasedBeforeNs: (player) => ledger.find(player)?.beforeNs,
-        isRevoked: new Map(listTokens(db).map(({ id, revoked_ms }) => [id, revoked_ms !== null])),
       };
     } finally {
       db.close();
     }
   }
+}
+
+/** @returns what an operator would read. @throws what is a bug. */
+function operatorError(error: unknown): OperatorError {
+  if (error instanceof OperatorError) return error;
+  throw error;
 }

@@ -4,15 +4,14 @@ import { Problem } from '../../src/protocol/errors.ts';
 import { readEpochs } from '../../src/store/db/epochs.ts';
 import { openDatabase } from '../../src/store/db/openDatabase.ts';
 import { withDatabase } from '../../src/store/db/withDatabase.ts';
+import { ForeignCopy } from '../../src/store/keep/follow.ts';
 import { makeBackup } from '../../src/store/keep/makeBackup.ts';
 import { restoreDatabase } from '../../src/store/keep/restoreDatabase.ts';
 import { ArrivalLog, TemporarilyUnreadable } from '../../src/store/read/arrivalLog.ts';
-import { listTokens, revokeToken, rotateToken } from '../../src/store/tokens/tokens.ts';
 import type { Random } from '../../src/vendor/simulate/random.ts';
 import type { Box } from './box.ts';
 import { look } from './check.ts';
 import { type Body, PLAYERS, sentOf } from './events.ts';
-import { type Route, routeTo } from './headquarters.ts';
 import type { PruneRule } from './known.ts';
 import type { Before, Kind } from './plan.ts';
 import { OLDER_LAYOUT, SCHEMA_VERSION } from './standIns/schema.ts';
@@ -31,21 +30,14 @@ const DEEDS: Readonly<Record<Kind, Deed>> = {
   revision: (box, random, nowMs) => send(box, box.cameras.revised(random, nowMs)),
   prune,
   erase,
-  rotate,
-  revoke,
   tail: read,
   backup,
-  ship: (box, random) => carry(box, random, routeTo(box.hq, box.directory, random)),
-  copy: (box, random) => carry(box, random, box.copy.open(box.directory)),
+  copy,
   clock: async (_box, random) => {
     timeline.offsetMs += random.pick([-DAY_MS, -3_600_000, 60_000, DAY_MS, 10 * DAY_MS]);
   },
   full: fill,
   failing: fail,
-  flip: async (box, random) => {
-    box.model.isFlipped = true;
-    box.disk.fail('write', random.integer(1, 30), random.integer(1, 10), EIO, 'flip');
-  },
   busy: async (box, random) => box.disk.fail('lock', random.integer(1, 20), random.integer(1, 4), EAGAIN),
 };
 
@@ -113,13 +105,13 @@ async function send(box: Box, { events, sent }: Body): Promise<void> {
   }
 }
 
-/** As `courtd prune` asks for it: half of them keep what has not been shipped. */
+/** As `courtd prune` asks for it: half of them keep what has not been copied. */
 async function prune(box: Box, random: Random, nowMs: number): Promise<void> {
   const beforeMs = nowMs - random.pick([0, 0, 0, 5, 30, 300, 2000, DAY_MS]);
   const holdMs = random.pick([1000, 30 * DAY_MS]);
-  const known = box.hq.acknowledged ?? box.copy.known;
+  const { known } = box.copy;
   const shipped = await withDatabase({ data: box.directory }, (db) =>
-    knownUpTo(known?.epoch, known?.shipped_seq, readEpochs(db)),
+    knownUpTo(known?.epoch, known?.seq, readEpochs(db)),
   );
   const hold = random.chance(0.5) ? { hold: { afterSeq: shipped ?? 0, beforeMs: nowMs - holdMs } } : {};
   const rule: PruneRule = { nowMs, beforeMs, ...hold };
@@ -148,27 +140,6 @@ async function erase(box: Box, random: Random, nowMs: number): Promise<void> {
   box.note(`erased: ${emptied} emptied, ${renamed} renamed`);
 }
 
-async function rotate(box: Box, random: Random, nowMs: number): Promise<void> {
-  const { model } = box;
-  const graceS = random.pick([0, 0, 3600]);
-  for (const token of model.tokens) if (token.isValid) token.isValid = undefined;
-  const made = await withDatabase({ data: box.directory }, (db) => {
-    const { token } = rotateToken(db, graceS, nowMs);
-    return { token, id: listTokens(db).at(-1)!.id };
-  });
-  if (box.disk.isDead) return;
-  if (graceS === 0) for (const token of model.tokens) token.isValid = false;
-  model.tokens.push({ ...made, isValid: true });
-}
-
-async function revoke(box: Box, random: Random, nowMs: number): Promise<void> {
-  if (box.model.tokens.length === 0) return;
-  const token = random.pick(box.model.tokens);
-  if (token.isValid) token.isValid = undefined;
-  await withDatabase({ data: box.directory }, (db) => revokeToken(db, token.id, nowMs));
-  if (!box.disk.isDead) token.isValid = false;
-}
-
 /** A reader in the order of arrival, as `courtd tail` is one. @param most events. */
 async function read(box: Box, random: Random, most = random.integer(1, 10)): Promise<void> {
   const { model } = box;
@@ -188,26 +159,26 @@ async function backup(box: Box): Promise<void> {
   const { model } = box;
   if (box.isBackingUp) return;
   box.isBackingUp = true;
-  const [certain, tokens] = [model.certain(), model.tokens.map((token) => ({ ...token }))];
+  const certain = model.certain();
   const { file } = await makeBackup(box.directory, box.backups, 100).finally(() => {
     box.isBackingUp = false;
   });
   if (box.disk.isDead) return;
-  model.backedUp(file, certain, tokens);
+  model.backedUp(file, certain);
   box.note('backed up');
 }
 
-/** One shipper at a time: until it has caught up, or for some seconds. */
-async function carry(box: Box, random: Random, route: Route): Promise<void> {
-  if (box.isShipping) return;
-  box.isShipping = true;
+/** One follower at a time: until the copy is current, or for some seconds. */
+async function copy(box: Box, random: Random): Promise<void> {
+  if (box.isCopying) return;
+  box.isCopying = true;
   const time = new AbortController();
   setTimeout(() => time.abort(), random.integer(1, 20_000));
   const signal = AbortSignal.any([time.signal, box.ending.signal]);
-  const { state, shipped_seq } = await route(random.chance(0.5), signal);
-  box.isShipping = false;
-  box.note(`shipped up to ${shipped_seq}, ${state}`);
-  if (state === 'fenced') box.model.violate('the shipper was fenced, and there is no other box');
+  const error = await box.copy.follow(box.directory, random.chance(0.5), signal);
+  box.isCopying = false;
+  box.note(`copied up to ${box.copy.known?.seq}: ${error?.message}`);
+  if (error instanceof ForeignCopy) box.model.violate('the copy is said to be of another box');
 }
 
 async function fill(box: Box, random: Random): Promise<void> {
@@ -220,5 +191,5 @@ async function fail(box: Box, random: Random): Promise<void> {
   const call = random.pick(['write', 'sync', 'write', 'sync', 'open', 'name'] as const);
   const errno = call === 'write' ? random.pick([EIO, ENOSPC]) : EIO;
   const nth = random.pick([1, 1, 2, 3, 8, 30]);
-  box.disk.fail(call, nth, random.integer(1, 3), errno, random.chance(0.5) ? 'short' : '');
+  box.disk.fail(call, nth, random.integer(1, 3), errno, random.chance(0.5));
 }

@@ -143,20 +143,18 @@ static void directory_of(const char *path, char *directory) {
 
 /* ---- faults ---- */
 
-enum { WRITE, SYNC, READ, OPEN, NAME, LOCK, OPS };
-static const char *const OP_NAMES[OPS] = {"write", "sync", "read", "open", "name", "lock"};
+enum { WRITE, SYNC, OPEN, NAME, LOCK, OPS };
+static const char *const OP_NAMES[OPS] = {"write", "sync", "open", "name", "lock"};
 /* nth: calls until it fails; 0: never. left: how many fail then. */
 static struct {
-  int nth, left, error, is_short, flip;
+  int nth, left, error, is_short;
 } faults[OPS];
-static long long met;
 
 /* @returns the error that this call is to fail with; 0: none. */
 static int fault(int op) {
   int counts = crash_at_sync ? op == SYNC : op == WRITE || op == SYNC || op == NAME;
   if (counts && crash_in > 0 && --crash_in == 0) is_dead = 1;
   if (is_dead || faults[op].nth == 0 || --faults[op].nth > 0) return 0;
-  met++;
   if (--faults[op].left > 0) faults[op].nth = 1;
   return faults[op].error;
 }
@@ -239,13 +237,7 @@ static ssize_t write_file(File *file, const void *bytes, size_t count, off64_t a
   int error = fault(WRITE);
   if (is_dead) return count;
   size_t written = count;
-  uint8_t *flipped = NULL;
-  if (error != 0 && faults[WRITE].flip) {
-    flipped = malloc(count);
-    memcpy(flipped, bytes, count);
-    flipped[chance() % count] ^= 1 << (chance() % 8);
-    error = 0;
-  } else if (error != 0) {
+  if (error != 0) {
     if (!faults[WRITE].is_short || count < 2) return errno = error, -1;
     written = count / 2;
   }
@@ -253,10 +245,9 @@ static ssize_t write_file(File *file, const void *bytes, size_t count, off64_t a
   if (room >= 0 && growth > room) return errno = ENOSPC, -1;
   if (room >= 0 && growth > 0) room -= growth;
   keep(file, at, at + written);
-  ssize_t result = real_pwrite64(file->fd, flipped == NULL ? bytes : flipped, written, at);
+  ssize_t result = real_pwrite64(file->fd, bytes, written, at);
   /* Where the disk is differs from run to run: the note of a backup names it. */
-  if (memmem(bytes, written, root, root_bytes - 1) == NULL) mix(flipped == NULL ? bytes : flipped, written);
-  free(flipped);
+  if (memmem(bytes, written, root, root_bytes - 1) == NULL) mix(bytes, written);
   note("write", NULL, at, written);
   return result;
 }
@@ -264,7 +255,7 @@ static ssize_t write_file(File *file, const void *bytes, size_t count, off64_t a
 static int truncate_file(File *file, off64_t size) {
   int error = fault(WRITE);
   if (is_dead) return 0;
-  if (error != 0 && !faults[WRITE].flip) return errno = error, -1;
+  if (error != 0) return errno = error, -1;
   off64_t before = size_of(file);
   if (size > before && room >= 0 && size - before > room) return errno = ENOSPC, -1;
   if (room >= 0) room += before - size;
@@ -394,17 +385,8 @@ ssize_t read(int fd, void *bytes, size_t count) {
     for (size_t i = 0; i < count; i++) ((uint8_t *)bytes)[i] = (uint8_t)chance();
     return count;
   }
-  int error = tracked(fd) == NULL ? 0 : fault(READ);
-  if (error != 0) return errno = error, -1;
   return real_read(fd, bytes, count);
 }
-
-ssize_t pread64(int fd, void *bytes, size_t count, off64_t at) {
-  int error = tracked(fd) == NULL ? 0 : fault(READ);
-  if (error != 0) return errno = error, -1;
-  return real_pread64(fd, bytes, count, at);
-}
-ssize_t pread(int fd, void *bytes, size_t count, off_t at) { return pread64(fd, bytes, count, at); }
 
 ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t at) {
   File *file = tracked(fd);
@@ -634,7 +616,6 @@ static void disk_begin(sqlite3_context *context, int count, sqlite3_value **valu
   life++;
   is_dead = 0;
   crash_in = 0;
-  met = 0;
 }
 
 /* disk_settle(): all that there is is durable. */
@@ -715,17 +696,15 @@ static void disk_cut(sqlite3_context *context, int count, sqlite3_value **values
   sqlite3_result_int64(context, lost);
 }
 
-/* disk_fault(op, nth, times, errno, how): the nth call of this kind fails, and so many of them. how: 'short', 'flip' or ''. */
+/* disk_fault(op, nth, times, errno, is_short): the nth call of this kind fails, and so many of them. */
 static void disk_fault(sqlite3_context *context, int count, sqlite3_value **values) {
   const char *name = (const char *)sqlite3_value_text(values[0]);
-  const char *how = (const char *)sqlite3_value_text(values[4]);
   for (int op = 0; op < OPS; op++) {
     if (strcmp(OP_NAMES[op], name) != 0) continue;
     faults[op].nth = sqlite3_value_int(values[1]);
     faults[op].left = sqlite3_value_int(values[2]);
     faults[op].error = sqlite3_value_int(values[3]);
-    faults[op].is_short = strcmp(how, "short") == 0;
-    faults[op].flip = strcmp(how, "flip") == 0;
+    faults[op].is_short = sqlite3_value_int(values[4]);
     return;
   }
   sqlite3_result_error(context, "there is no such call", -1);
@@ -747,14 +726,11 @@ static void disk_digest(sqlite3_context *context, int count, sqlite3_value **val
   sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
 }
 
-/* disk_met(): how many calls have failed. */
-static void disk_met(sqlite3_context *context, int count, sqlite3_value **values) { sqlite3_result_int64(context, met); }
-
 int sqlite3_extension_init(sqlite3 *db, char **error, const sqlite3_api_routines *api) {
   SQLITE_EXTENSION_INIT2(api);
 #define TELL(name, count) sqlite3_create_function(db, #name, count, SQLITE_UTF8, NULL, name, NULL, NULL)
   TELL(disk_root, 1), TELL(disk_begin, 1), TELL(disk_settle, 0), TELL(disk_kill, 0), TELL(disk_boot, 0), TELL(disk_cut, 0);
-  TELL(disk_fault, 5), TELL(disk_heal, 0), TELL(disk_room, 1), TELL(disk_digest, 0), TELL(disk_met, 0);
+  TELL(disk_fault, 5), TELL(disk_heal, 0), TELL(disk_room, 1), TELL(disk_digest, 0);
   TELL(disk_crash, 2), TELL(disk_dead, 0);
   return SQLITE_OK;
 }

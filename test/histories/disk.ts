@@ -10,7 +10,7 @@ const SOURCE = fileURLToPath(new URL('disk.c', import.meta.url));
 const HEADERS = fileURLToPath(new URL('../../node_modules/better-sqlite3/deps/sqlite3', import.meta.url));
 
 /** Calls that can fail. */
-export type Call = 'write' | 'sync' | 'read' | 'open' | 'name' | 'lock';
+export type Call = 'write' | 'sync' | 'open' | 'name' | 'lock';
 
 /**
  * Builds the disk (disk.c), unless it has been built before.
@@ -75,9 +75,9 @@ export class Disk {
     this.#tell('boot');
   }
 
-  /** @param how a short write stores half of it; a flip turns a bit, and says that all went well. */
-  fail(call: Call, nth: number, times: number, errno: number, how: 'short' | 'flip' | '' = ''): void {
-    this.#tell('fault', call, nth, times, errno, how);
+  /** @param isShort a write stores half of what it was given. */
+  fail(call: Call, nth: number, times: number, errno: number, isShort = false): void {
+    this.#tell('fault', call, nth, times, errno, isShort ? 1 : 0);
   }
 
   /** By how many bytes files may grow from now on. */
@@ -88,11 +88,6 @@ export class Disk {
   /** No call fails any more. */
   heal(): void {
     this.#tell('heal');
-  }
-
-  /** How many calls have failed. */
-  get failed(): number {
-    return this.#tell('met') as number;
   }
 
   /** Of every call that had an effect. */

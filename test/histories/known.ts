@@ -1,8 +1,5 @@
 import type { PruneSelection } from '../../src/store/keep/expiredEvents.ts';
 
-/** The outcome of a request: refused is one that was answered so; unknown, one that had no answer when the process ended. */
-export type Outcome = 'open' | 'acknowledged' | 'refused' | 'unknown';
-
 /** An event that was sent. */
 export interface Sent {
   readonly key: string;
@@ -18,7 +15,6 @@ export interface Sent {
 export interface Request {
   readonly events: readonly Sent[];
   readonly sentMs: number;
-  outcome: Outcome;
   /** How many of them are duplicates at least and at most. */
   readonly certain: ReadonlySet<string>;
   readonly possible: ReadonlySet<string>;
@@ -47,7 +43,6 @@ export interface Backup {
   readonly file: string;
   readonly certain: ReadonlySet<string>;
   readonly possible: ReadonlyMap<string, Key>;
-  readonly tokens: readonly KnownToken[];
 }
 
 /** What is known of a box by its copy, when the box is lost. */
@@ -61,13 +56,4 @@ export interface Lost {
   readonly certain: Set<string>;
   /** The time before which a player is erased by the copied ledger; undefined: they are not. */
   readonly erasedBeforeNs: (player: string) => bigint | undefined;
-  /** By id, whether a token is revoked. */
-  readonly isRevoked: ReadonlyMap<number, boolean>;
-}
-
-/** A token: whether a camera with it must be served; undefined: it may be. */
-export interface KnownToken {
-  readonly token: string;
-  readonly id: number;
-  isValid: boolean | undefined;
 }

@@ -2,13 +2,12 @@ import type { Arrival } from '../../src/protocol/courtEvent.ts';
 import type { Epoch } from '../../src/store/db/epochs.ts';
 import type { Counts } from '../../src/store/write/appender.ts';
 import { isLeft, type KnownErasure, notErased } from './erasures.ts';
-import type { Backup, Key, KnownToken, Lost, PruneRule, Request, Sent } from './known.ts';
+import type { Backup, Key, Lost, PruneRule, Request, Sent } from './known.ts';
 
 /** What a box may hold and what it must, by its answers alone. */
 export class Model {
   readonly keys = new Map<string, Key>();
   readonly requests = new Set<Request>();
-  tokens: KnownToken[] = [];
   /** The event that a seq was given to, for ever. */
   readonly #seqs = new Map<number, string>();
   readonly violations: string[] = [];
@@ -35,19 +34,13 @@ export class Model {
    */
   readonly #prunable = new Set<string>();
 
-  /** A bit on the disk was flipped: what is damaged may be missing, and said to be; but it is not passed off as what was sent. */
-  isFlipped = false;
-  #isRuined = false;
-
   violate(what: string): void {
-    if (this.isFlipped && !/ is not as it was sent|which nobody sent|was received at/.test(what))
-      this.#isRuined = true;
-    else this.violations.push(what);
+    this.violations.push(what);
   }
 
   /** Whether there is nothing more to hold. */
   get isOver(): boolean {
-    return this.violations.length > 0 || this.#isRuined;
+    return this.violations.length > 0;
   }
 
   send(events: readonly Sent[], nowMs: number): Request {
@@ -58,7 +51,7 @@ export class Model {
       if (known?.isStored && !known.mayBeGone) certain.add(key);
       if (known !== undefined) possible.add(key);
     }
-    const request: Request = { events, sentMs: nowMs, outcome: 'open', certain, possible };
+    const request: Request = { events, sentMs: nowMs, certain, possible };
     this.requests.add(request);
     for (const event of events) {
       this.#mayStore(event, request, nowMs);
@@ -84,7 +77,6 @@ export class Model {
 
   /** A 202. */
   acknowledged(request: Request, { accepted, duplicates, conflicts }: Counts): void {
-    request.outcome = 'acknowledged';
     this.requests.delete(request);
     const { events } = request;
     if (accepted + duplicates !== events.length || conflicts > duplicates) {
@@ -115,7 +107,6 @@ export class Model {
 
   /** An answer that says that nothing is stored. */
   refused(request: Request): void {
-    request.outcome = 'refused';
     this.requests.delete(request);
     for (const { key } of request.events) {
       const known = this.keys.get(key);
@@ -141,7 +132,6 @@ export class Model {
   /** The process has ended: what it had not answered is not known. */
   crashed(): void {
     this.#prunes.clear();
-    for (const request of this.requests) request.outcome = 'unknown';
   }
 
   /** Events at whose receipt the clock cannot have been right are deleted with their neighbours. */
@@ -150,7 +140,7 @@ export class Model {
     for (const [key, known] of this.keys) {
       const { least } = known.receivedMs;
       if (least >= beforeMs && least <= nowMs) continue;
-      // Headquarters has what is shipped, so its seq is known.
+      // The copy has it, so its seq is known.
       const isShipped = known.seq !== undefined && known.seq <= (hold?.afterSeq ?? 0);
       if (hold !== undefined && !isShipped && least >= hold.beforeMs && least <= nowMs) continue;
       known.mayBeGone = true;
@@ -195,13 +185,13 @@ export class Model {
     return !this.#prunable.has(key);
   }
 
-  /** Headquarters has it, so it is on disk. */
+  /** A copy or another reader has it, so it is on disk. */
   shipped({ seq }: Pick<Arrival, 'seq'>, sent: Sent): void {
     this.#seqIs(seq, sent.key);
     const known = this.keys.get(sent.key);
     const texts = this.#ever.get(sent.key) ?? [];
     if (!texts.some((text) => isLeft(text, sent.text, this.erasures))) {
-      return this.violate(`${sent.key} is shipped, which nobody sent like that`);
+      return this.violate(`${sent.key} is read, which nobody sent like that`);
     }
     // A prune may have deleted it, since it was sent there.
     if (known === undefined) return;
@@ -217,18 +207,15 @@ export class Model {
   }
 
   /** What a backup that ends now has at most. */
-  backedUp(file: string, certain: ReadonlySet<string>, tokens: readonly KnownToken[]): void {
+  backedUp(file: string, certain: ReadonlySet<string>): void {
     const possible = new Map(
       [...this.keys].map(([key, known]) => [key, { ...known, texts: [...known.texts] }]),
     );
-    const same = tokens.filter((token) =>
-      this.tokens.some(({ id, isValid }) => id === token.id && isValid === token.isValid),
-    );
-    this.backups.push({ file, certain, possible, tokens: same });
+    this.backups.push({ file, certain, possible });
   }
 
   /** A backup has taken the place of the database: what came later is gone, and its seqs are given again. @param upToSeq to which both have the same log. */
-  #restored({ certain, possible, tokens }: Backup, upToSeq: number): void {
+  #restored({ certain, possible }: Backup, upToSeq: number): void {
     this.keys.clear();
     for (const [key, known] of possible) {
       const isCertain = certain.has(key);
@@ -242,13 +229,12 @@ export class Model {
     for (const seq of this.#seqs.keys()) if (seq > upToSeq) this.#seqs.delete(seq);
     for (const seq of this.#tailed) if (seq > upToSeq) this.#tailed.delete(seq);
     this.tailSeq = Math.min(this.tailSeq, upToSeq);
-    this.tokens = tokens.map((token) => ({ ...token }));
     this.requests.clear();
     this.restoring = undefined;
   }
 
   /** The box was rebuilt: it has what its copy had, and knows nothing else. */
-  #rebuilt({ possible, certain, erasedBeforeNs, isRevoked }: Lost): void {
+  #rebuilt({ possible, certain, erasedBeforeNs }: Lost): void {
     this.keys.clear();
     for (const [key, lines] of possible) {
       const { sent, seq } = lines.at(-1)!;
@@ -272,9 +258,6 @@ export class Model {
       const beforeNs = erasedBeforeNs(erasure.player);
       erasure.hasEnded &&= beforeNs !== undefined && beforeNs >= BigInt(erasure.nowMs) * 1_000_000n;
     }
-    this.tokens = this.tokens
-      .filter(({ id }) => isRevoked.has(id))
-      .map((token) => ({ ...token, isValid: isRevoked.get(token.id) ? false : undefined }));
     this.requests.clear();
   }
 

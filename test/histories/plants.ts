@@ -118,17 +118,6 @@ export const PLANTS: readonly Plant[] = [
     changes: [{ file: 'base/atomicFile.ts', from: '    fsync(path.dirname(file));\n', to: '' }],
   },
   {
-    name: 'cursor-believed',
-    what: 'a shipper continues from its own cursor, without asking headquarters after a lost answer',
-    changes: [
-      {
-        file: 'fleet/ship/shipper.ts',
-        from: '      this.#put({ shipped_seq: seq });\n      for',
-        to: '      seq = Math.max(seq, this.#report.shipped_seq ?? 0);\n      this.#put({ shipped_seq: seq + 1 });\n      for',
-      },
-    ],
-  },
-  {
     name: 'upgrade-in-parts',
     near: ['upgrade', 'killAtCall'],
     what: 'the steps of a migration are committed one by one',
