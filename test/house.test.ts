@@ -109,9 +109,9 @@ const CEILINGS = [
   { part: 'session', ceiling: 2_301, final: 2_400 },
   { part: 'fleet', ceiling: 1_494, final: 1_500 },
   { part: 'vendor', ceiling: 1_349, final: 1_400 },
-  { part: 'test', ceiling: 25_536, final: 26_000 },
+  { part: 'test', ceiling: 24_923, final: 26_000 },
   { part: 'scripts', ceiling: 2_540, final: 3_000 },
-  { part: 'words', ceiling: 20_691, final: 25_000 },
+  { part: 'words', ceiling: 20_687, final: 25_000 },
 ];
 
 /** @returns the paths of the files below a folder of the project whose name matches, without what npm installs. */

@@ -71,12 +71,12 @@ t.test('a player is replaced in a truncated text up to its end', async (t) => {
 });
 
 t.test('a long string exhausts neither the stack nor, without an end, the time', async (t) => {
-  const escapes = '\\n'.repeat(4_000_000);
+  const escapes = '\\n'.repeat(1_000_000);
   const long = `{"note":"${escapes}","player_id":"anna"}`;
   t.ok(replacePlayers(long, anna) === `{"note":"${escapes}","player_id":"erased-x"}`);
   t.same([...playersNamed(long)], ['anna']);
   // With a step back at each quote, hours.
-  for (const hostile of [`"${'\\"'.repeat(4_000_000)}\\`, '"'.repeat(8_000_000), '\\'.repeat(8_000_000)]) {
+  for (const hostile of [`"${'\\"'.repeat(1_000_000)}\\`, '"'.repeat(2_000_000), '\\'.repeat(2_000_000)]) {
     t.equal(
       mentions(hostile, (value) => value === 'anna'),
       false,
@@ -122,7 +122,7 @@ t.test('every player_id is found, at any depth and in any spelling', async (t) =
   const named =
     '{"pl\\u0061yer_id":"anna","pair":[{"player_id" : 7},{"player_id":"b\\"ea"}],"x":"player_id","y":"cleo","player_id":{"z":"dora"}}';
   t.same([...playersNamed(named)], ['anna', '7', 'b"ea']);
-  t.same([...playersNamed(`{"player_id":"${'\\n'.repeat(1_000_000)}"}`)], ['\n'.repeat(1_000_000)]);
+  t.same([...playersNamed(`{"player_id":"${'\\n'.repeat(100_000)}"}`)], ['\n'.repeat(100_000)]);
 });
 
 t.test(
