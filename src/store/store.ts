@@ -23,7 +23,6 @@ import { readSources, type StoredSources, writeSources } from './storedSources.t
 import { TokenVerifier } from './tokens/tokenVerifier.ts';
 import type { Counts } from './write/appender.ts';
 import { type CommitTotals, GroupCommit, type GroupCommitEvents } from './write/groupCommit.ts';
-import type { KeyLimits } from './write/keys.ts';
 
 /** What the daemon logs about the store. */
 export interface StoreEvents extends GroupCommitEvents, WalEvents {
@@ -47,19 +46,13 @@ export class Store {
   #working: { readonly command: string; readonly ended: Promise<unknown> } | undefined;
   #isClosed = false;
 
-  private constructor(
-    lock: Database,
-    db: Database,
-    directory: DataDirectory,
-    on: StoreEvents,
-    keys: KeyLimits | undefined,
-  ) {
+  private constructor(lock: Database, db: Database, directory: DataDirectory, on: StoreEvents) {
     this.#lock = lock;
     this.#db = db;
     this.#directory = directory;
     this.#on = on;
     this.tokens = new TokenVerifier(db, (error) => this.#writer.fail(error));
-    this.#writer = new GroupCommit(db, on, () => this.tokens.writeUses(), keys);
+    this.#writer = new GroupCommit(db, on, () => this.tokens.writeUses());
     this.#newest = db.prepare('SELECT max(seq) FROM event');
     const walOver = (isOver: boolean) => this.#writer.hold('walHeld', isOver);
     this.#stops = [
@@ -76,10 +69,9 @@ export class Store {
 
   /**
    * Opens the data directory for writing; creates it if it does not exist, and upgrades a database of an older layout.
-   * @param keys other bounds, for tests.
    * @throws {OperatorError} if that fails: the message says why and what to do.
    */
-  static async open(directory: DataDirectory, on: StoreEvents, keys?: KeyLimits): Promise<Store> {
+  static async open(directory: DataDirectory, on: StoreEvents): Promise<Store> {
     let [db, lock]: (Database | undefined)[] = [];
     try {
       // The lock exists only next to a database: if it is alone, there was one.
@@ -93,7 +85,7 @@ export class Store {
       fsync(directory.path);
       // Waiting inside SQLite would block the event loop: the writer retries on a timer instead.
       db.pragma('busy_timeout = 0');
-      return new Store(lock, db, directory, on, keys);
+      return new Store(lock, db, directory, on);
     } catch (error) {
       if (db !== undefined) closeAfter(error, db);
       lock?.close();

@@ -15,7 +15,6 @@ import { type Pruned, pruneEvents } from '../../src/store/keep/pruneEvents.ts';
 import type { StepProgress, StepWriter } from '../../src/store/keep/steps.ts';
 import type { StoreEvents } from '../../src/store/store.ts';
 import { Appender, type Counts } from '../../src/store/write/appender.ts';
-import type { KeyLimits } from '../../src/store/write/keys.ts';
 import { type Cleanup, type CommandResult, courtd, temporaryFolder } from './daemon.ts';
 import { events } from './events.ts';
 
@@ -79,10 +78,10 @@ export class Committer {
   readonly #now: () => number;
 
   /** @param now the clock of the box. */
-  constructor(db: Database.Database, now = Date.now, keys?: KeyLimits) {
+  constructor(db: Database.Database, now = Date.now) {
     this.#db = db;
     this.#now = now;
-    this.appender = new Appender(db, keys);
+    this.appender = new Appender(db);
   }
 
   /** @returns the counts, without the duplicates themselves. @throws what the appender throws, after the rollback. */

@@ -4,7 +4,6 @@ import { OperatorError } from '../../src/base/operatorError.ts';
 import { Problem } from '../../src/protocol/errors.ts';
 import type { ArrivalLog } from '../../src/store/read/arrivalLog.ts';
 import { Store } from '../../src/store/store.ts';
-import type { KeyLimits } from '../../src/store/write/keys.ts';
 import { Random } from '../../src/vendor/simulate/random.ts';
 import { UNLOGGED } from '../harness/storeEvents.ts';
 import { check } from './check.ts';
@@ -23,8 +22,6 @@ const STEPS_MAX = 3000;
 const AT_ONCE = 5;
 /** What passes before the next thing begins. */
 const PASSING_MS = [1, 5, 30, 300, 2000] as const;
-/** So few that their keys move to the file in every history. */
-const FEW_KEYS: KeyLimits = { move: 10, most: 1_000, step: 6 };
 
 /** A box, its cameras and its copy, over the lives of its process. */
 export class Box {
@@ -136,7 +133,7 @@ export class Box {
     const fatal = () => {
       this.hasFailed = true;
     };
-    this.store = await this.#alone(Store.open(this.directory, { ...UNLOGGED, fatal }, FEW_KEYS));
+    this.store = await this.#alone(Store.open(this.directory, { ...UNLOGGED, fatal }));
     if (this.isOver) return false;
     if (this.store === undefined && !this.model.isOver) this.model.violate('the store does not open');
     return this.store !== undefined;

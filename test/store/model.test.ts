@@ -73,7 +73,8 @@ class Pair {
     this.#folder = folder;
     this.#db = openDatabase(new DataDirectory(folder), { create: true });
     this.#db.pragma('synchronous = OFF');
-    this.#committer = new Committer(this.#db, Date.now, KEYS);
+    this.#committer = new Committer(this.#db);
+    this.#committer.appender.keys.limits = KEYS;
     this.#other = new Database(path.join(folder, 'courtd.db'));
   }
 
@@ -86,7 +87,8 @@ class Pair {
     if (step.is === 'start') {
       this.close();
       this.#db = openDatabase(new DataDirectory(this.#folder));
-      this.#committer = new Committer(this.#db, Date.now, KEYS);
+      this.#committer = new Committer(this.#db);
+      this.#committer.appender.keys.limits = KEYS;
       this.#other = new Database(path.join(this.#folder, 'courtd.db'));
     }
   }

@@ -6,7 +6,7 @@ import { sessionCounter } from '../db/sessionCounter.ts';
 import { COUNTER_PAUSE } from '../db/sizes.ts';
 import { type Conflict, Duplicates } from './duplicates.ts';
 import { EventInserter, type NumberedEvent } from './eventInserter.ts';
-import { EventKeys, type KeyEntry, type KeyLimits } from './keys.ts';
+import { EventKeys, type KeyEntry } from './keys.ts';
 import { readErasures } from './ledger.ts';
 import { NameInterner } from './nameInterner.ts';
 import { Redactor } from './redactor.ts';
@@ -54,13 +54,13 @@ export class Appender {
   #countedAt = performance.now();
   #nextSeq: number;
 
-  constructor(db: Database, keyLimits?: KeyLimits) {
+  constructor(db: Database) {
     // SQLite writes the undo journal of a multi-row statement to a temporary file: in memory, not in /var/tmp.
     db.pragma('temp_store = MEMORY');
     this.#db = db;
     this.#names = new NameInterner(db);
     this.#redactor = new Redactor(readErasures(db));
-    this.keys = new EventKeys(db, keyLimits);
+    this.keys = new EventKeys(db);
     this.#duplicates = new Duplicates(db);
     this.#events = new EventInserter(db);
     this.#countSessions = sessionCounter(db);
@@ -79,9 +79,9 @@ export class Appender {
       for (const event of events) candidates.push(this.#candidate(event, receivedMs, counts[i]!));
     }
     this.#duplicates.begin();
-    const isNew = this.keys.insert(candidates);
-    this.#events.insert(candidates.filter((_, i) => isNew[i]));
-    for (const [i, candidate] of candidates.entries()) if (!isNew[i]) this.#resolveDuplicate(candidate);
+    const known = this.keys.insert(candidates);
+    this.#events.insert(candidates.filter(({ seq }) => !known.has(seq)));
+    for (const candidate of candidates) if (known.has(candidate.seq)) this.#resolveDuplicate(candidate);
     this.#duplicates.trim();
     this.#count(candidates.length);
     return counts;

@@ -4,11 +4,10 @@ import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, QUEUED_REQUESTS } from '../../base/limi
 import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { type Unavailability, unavailable } from '../../protocol/unavailable.ts';
 import type { Checkpointer } from '../db/checkpointer.ts';
-import { GROUP_EVENTS } from '../db/sizes.ts';
+import { GROUP_EVENTS, KEY_LIMITS } from '../db/sizes.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { unsynced } from '../db/unsynced.ts';
 import { Appender, type Counts, type ReceivedBatch } from './appender.ts';
-import type { KeyLimits } from './keys.ts';
 import { type DiskFullEvents, Maintenance } from './maintenance.ts';
 
 /** Cameras that play send several times a second. */
@@ -75,11 +74,11 @@ export class GroupCommit {
   readonly #holds = new Set<Unavailability>();
 
   /** @param beforeCommit writes other rows that are due, inside the same transaction. */
-  constructor(db: Database, on: GroupCommitEvents, beforeCommit: () => void = () => {}, keys?: KeyLimits) {
+  constructor(db: Database, on: GroupCommitEvents, beforeCommit: () => void = () => {}) {
     this.#db = db;
     this.#on = on;
     this.#beforeCommit = beforeCommit;
-    this.appender = new Appender(db, keys);
+    this.appender = new Appender(db);
     this.#maintenance = new Maintenance(db, this.appender.keys, this.#holds, {
       ...on,
       fatal: (error) => this.fail(error),
@@ -100,7 +99,7 @@ export class GroupCommit {
       if (this.hasFailed) return reject(unavailable('failed'));
       const [reason] = this.#holds;
       if (reason !== undefined) return reject(unavailable(reason));
-      if (this.appender.keys.count >= this.appender.keys.limits.most) {
+      if (this.appender.keys.count >= KEY_LIMITS.most) {
         // No commit will follow, and a move only continues after one.
         this.maintain();
         return reject(unavailable('behind'));

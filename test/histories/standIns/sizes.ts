@@ -4,6 +4,7 @@ import * as sizes from '../../../src/store/db/sizes.ts';
 
 export const GROUP_EVENTS = 12;
 export const COUNTER_PAUSE = { ms: 10, events: 5 };
+export const KEY_LIMITS = { move: 10, most: 1_000, step: 6 };
 export const CHECKPOINT_FRAMES = 20;
 export const INLINE_CHECKPOINT_FRAMES = 40;
 export const SERVING_STEP = { ...sizes.SERVING_STEP, rows: 3 };
