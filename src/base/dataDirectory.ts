@@ -25,6 +25,8 @@ const NAMES = {
   refused: 'refused.db',
   refusedWal: 'refused.db-wal',
   refusedShm: 'refused.db-shm',
+  /** The last one that was damaged. */
+  refusedAside: 'refused.db.damaged',
   /** The daemon's socket for commands. */
   controlSocket: 'control.sock',
 } as const;
@@ -60,12 +62,6 @@ export class DataDirectory {
   ownFiles(): string[] {
     const { controlSocket, ...files } = NAMES;
     return Object.values(files).map((name) => this.at(name));
-  }
-
-  /** @returns the paths of files of rejected requests that were damaged, and were set aside (store/refused). @throws Node's error. */
-  damagedRefused(): string[] {
-    const names = fs.readdirSync(this.path).filter((name) => name.startsWith(`${NAMES.refused}.damaged-`));
-    return names.map((name) => this.at(name));
   }
 
   /** Never follows a link, or waits for a pipe, that somebody has put there. @returns the descriptor. @throws Node's error. */

@@ -137,8 +137,8 @@ export const REFUSED_BYTES = 256 * MIB;
 export const REFUSED_MS = 30 * 86_400_000;
 /** Free disk space below which no body is kept is this part of the file system, if that is less than `--min-free`. */
 export const REFUSED_FREE_PART = 0.1;
-/** What waits in memory to be written: bytes of bodies, and requests above which one without a body is not kept. */
-export const REFUSED_QUEUE = { bytes: 16 * MIB, withoutBody: 500 } as const;
+/** Requests without a body that are kept in a second. */
+export const REFUSED_A_SECOND = 500;
 /** Milliseconds until a request is written: within a second, the transaction included. */
 export const REFUSED_WRITE_MS = 800;
 /** Milliseconds between two checks for old events, for low disk space, and for rejected bodies whose events are stored. */

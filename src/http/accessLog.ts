@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { LogFields } from '../protocol/errors.ts';
+import type { Refused } from '../store/refused/refusedRequests.ts';
 import type { Counts } from '../store/write/appender.ts';
-import type { Refused } from '../telemetry/refusals.ts';
 import { LogQuota } from './logQuota.ts';
 
 /** Milliseconds between summaries in the log. */
@@ -82,12 +82,13 @@ export class AccessLog {
     }
   }
 
-  rejected(info: RequestInfo, { id, client, problem: { code, status, message }, camera }: Refused): void {
+  rejected(info: RequestInfo, refused: Refused): void {
     const ms = this.#count(info);
+    const { id: request_id, events: _, ...fields } = refused;
+    const { client, code, source, reason } = fields;
     this.#sum.refused[code] = (this.#sum.refused[code] ?? 0) + 1;
-    const { events: _, ...fields } = camera;
-    const kind = `${code} ${fields.source ?? fields.reason ?? ''}`;
-    const line = { request_id: id, client, status, code, ...fields, error: message, ms };
+    const kind = `${code} ${source ?? reason ?? ''}`;
+    const line = { request_id, ...fields, ms };
     this.#warnWithinQuota(client, kind, line, 'rejected');
   }
 

@@ -6,9 +6,9 @@ import type { CourtEvent } from '../protocol/courtEvent.ts';
 import { decodeBatch } from '../protocol/decodeBatch.ts';
 import { Problem } from '../protocol/errors.ts';
 import type { EventRules } from '../protocol/validate.ts';
+import type { RefusedRequests } from '../store/refused/refusedRequests.ts';
 import { tokenRemoved } from '../store/refused/withoutToken.ts';
 import type { Counts } from '../store/write/appender.ts';
-import type { KeptRequest } from '../telemetry/refusals.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { type AccessLog, RequestInfo } from './accessLog.ts';
 import { type BodyRoom, overloaded } from './admission.ts';
@@ -33,7 +33,7 @@ export interface IngestContext {
   readonly telemetry: Telemetry;
   /** Stores events. Resolves once they are on disk; rejects with a Problem if they are not stored. */
   append(events: readonly CourtEvent[]): Promise<Counts>;
-  keepRefused?(request: KeptRequest): void;
+  readonly keepRefused?: RefusedRequests['keep'];
 }
 
 const NO_EVENTS: Counts = { accepted: 0, duplicates: 0, conflicts: 0 };
@@ -155,16 +155,15 @@ export class IngestHandler {
     const token = req === undefined || problem.code === 'unauthorized' ? undefined : shownToken(req);
     const { id, client, body } = info;
     const { code, status, members } = problem;
-    const camera = redacted({ ...info.camera, ...problem.logFields }, token);
-    const message = redacted(problem.message, token);
-    const refused = { id, client, problem: { code, status, message }, camera };
+    const shown = { ...info.camera, ...problem.logFields, error: problem.message };
+    const refused = { id, client, status, code, ...redacted(shown, token) };
     this.#context.accessLog.rejected(info, refused);
     // An import reports it to its user, who still has the file.
     if (connection.isLocal) return;
     const atMs = this.#context.telemetry.refused(refused);
     // A body that was read as a whole, if its content was at fault.
     const kept = status === 400 || members.limit_values !== undefined ? body : undefined;
-    this.#context.keepRefused?.({ ...refused, atMs, body: kept, token });
+    this.#context.keepRefused?.(refused, atMs, kept, token);
   }
 
   #toProblem(error: unknown, info: RequestInfo): Problem {

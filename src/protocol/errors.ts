@@ -121,9 +121,6 @@ export class Problem extends Error {
   }
 }
 
-/** The part of a problem that the operator reads. */
-export type LoggedProblem = Pick<Problem, 'code' | 'status' | 'message'>;
-
 /** @returns a problem that goes away by itself. @param seconds for Retry-After: rounded up, 1 at least (RFC 9110, 10.2.3). */
 export function retryLater(code: ProblemCode, sentence: string, seconds: number): Problem {
   return new Problem(code, sentence, {}, { 'Retry-After': String(Math.max(1, Math.ceil(seconds))) });

@@ -1,34 +1,15 @@
 import { REFUSAL_KINDS } from '../base/limits.ts';
 import { DAY_MS } from '../base/units.ts';
-import { type LogFields, type LoggedProblem, PROBLEMS, type ProblemCode } from '../protocol/errors.ts';
+import { PROBLEMS, type ProblemCode } from '../protocol/errors.ts';
 import type { RefusedRequest } from '../store/refused/refusedFile.ts';
+import type { Refused } from '../store/refused/refusedRequests.ts';
 import { SlidingCounts, WINDOWS } from './slidingCounts.ts';
-
-/** A request that was just rejected, without its token. */
-export interface Refused {
-  /** The request_id. */
-  readonly id: string;
-  readonly client: string;
-  readonly problem: LoggedProblem;
-  /** Of its first invalid event, or else of its first event; empty if they could not be read. */
-  readonly camera: LogFields;
-}
-
-/** The same, to be kept. */
-export interface KeptRequest extends Refused {
-  /** Milliseconds since 1970-01-01T00:00:00Z. */
-  readonly atMs: number;
-  /** Undefined if the content was not at fault. It must be copied. */
-  readonly body: Buffer | undefined;
-  /** To be removed from the body. */
-  readonly token: string | undefined;
-}
 
 /** Rejected requests of one code and client, and of one camera if that could be read, in the last day. */
 export type RefusalReport = ReturnType<Refusals['report']>[number];
 
 interface Kind {
-  readonly of: Pick<RefusedRequest, 'client' | 'source'> & { code: ProblemCode; court_id: string | null };
+  readonly of: Pick<RefusedRequest, 'client' | 'source' | 'court_id'> & { code: ProblemCode };
   readonly day: SlidingCounts;
   lastAt: number;
 }
@@ -48,17 +29,17 @@ export class Refusals {
   /** By code. */
   readonly #kinds = new Map<string, Map<string, Kind>>();
 
-  /** Replaces the rejected requests from before. @param requests the oldest first. */
+  /** Replaces the rejected requests from before. @param requests the newest first. */
   reset(requests: readonly RefusedRequest[], nowMs: number, now: number): void {
     this.#kinds.clear();
-    for (const { code, client, source, courtId, atMs } of requests) {
-      const agoMs = Math.max(0, nowMs - atMs);
+    for (const { code, client, source, court_id, at_ms } of requests.toReversed()) {
+      const agoMs = Math.max(0, nowMs - at_ms);
       if (agoMs < DAY_MS && Object.hasOwn(PROBLEMS, code))
-        this.#count({ code: code as ProblemCode, client, source, court_id: courtId }, now - agoMs);
+        this.#count({ code: code as ProblemCode, client, source, court_id }, now - agoMs);
     }
   }
 
-  add({ client, problem: { code }, camera }: Refused, now: number): void {
+  add({ client, code, ...camera }: Refused, now: number): void {
     const { source = null, court_id = null } = camera;
     this.byCode[code]++;
     this.#minute.add(now);

@@ -2,10 +2,11 @@ import { SOURCES_KNOWN } from '../base/limits.ts';
 import { DAY_MS } from '../base/units.ts';
 import { byName } from '../base/visibleText.ts';
 import type { CourtEvent } from '../protocol/courtEvent.ts';
+import type { Refused } from '../store/refused/refusedRequests.ts';
 import type { StoredSources } from '../store/storedSources.ts';
 import type { Copies } from '../store/write/appender.ts';
 import { Client } from './client.ts';
-import type { RefusalReport, Refused } from './refusals.ts';
+import type { RefusalReport } from './refusals.ts';
 import { Source, type SourceReport } from './source.ts';
 
 /** A source is forgotten after days on which others sent, or if the table is full; a client after so long. */
@@ -63,10 +64,9 @@ export class SourceTable {
   }
 
   /** A rejected client is alive, and a rejected camera is known. */
-  refused({ client: address, camera }: Refused, now: number): void {
+  refused({ client: address, source: name, court_id }: Refused, now: number): void {
     const known = this.#clients.get(address);
     if (known !== undefined) known.heardAt = now;
-    const { source: name, court_id } = camera;
     if (name === undefined || court_id === undefined) return;
     const source = this.#of(name, court_id, now);
     if (source === undefined) return;

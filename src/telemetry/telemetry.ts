@@ -1,8 +1,9 @@
 import type { CourtEvent } from '../protocol/courtEvent.ts';
 import type { RefusedRequest } from '../store/refused/refusedFile.ts';
+import type { Refused } from '../store/refused/refusedRequests.ts';
 import type { StoredSources } from '../store/storedSources.ts';
 import type { Counts } from '../store/write/appender.ts';
-import { Refusals, type Refused } from './refusals.ts';
+import { Refusals } from './refusals.ts';
 import { SlidingCounts, WINDOWS } from './slidingCounts.ts';
 import { SourceTable } from './sourceTable.ts';
 

@@ -94,7 +94,7 @@ t.test('what was refused and cannot be read goes: it may name him', async (t) =>
 t.test('refused bodies that were set aside because they are damaged go', async (t) => {
   const daemon = await Daemon.start(t);
   await daemon.post(hit({ player_id: ANNA }));
-  const aside = path.join(daemon.data, 'refused.db.damaged-20260314T150926Z');
+  const aside = path.join(daemon.data, 'refused.db.damaged');
   fs.writeFileSync(aside, ANNA);
   t.match(await erase(daemon, ANNA), { events: 1 });
   t.notOk(fs.existsSync(aside));

@@ -32,8 +32,8 @@ function recorded(t: Cleanup) {
     accessLog,
     refuse: (client: string, code: ProblemCode, logged = {}) => {
       const info = mark(client);
-      const problem = new Problem(code, 'Why.', {}, {}, logged);
-      accessLog.rejected(info, { id: info.id, client, problem, camera: logged });
+      const { status } = new Problem(code, '');
+      accessLog.rejected(info, { id: info.id, client, status, code, ...logged, error: 'Why.' });
     },
     accept: (client: string, accepted = 1) =>
       accessLog.accepted(mark(client), { accepted, duplicates: 0, conflicts: 0 }),

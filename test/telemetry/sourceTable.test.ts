@@ -1,8 +1,7 @@
 import t from 'tap';
 import type { CourtEvent } from '../../src/protocol/courtEvent.ts';
-import type { LoggedProblem } from '../../src/protocol/errors.ts';
+import type { Refused } from '../../src/store/refused/refusedRequests.ts';
 import type { StoredSources } from '../../src/store/storedSources.ts';
-import type { Refused } from '../../src/telemetry/refusals.ts';
 import { SourceTable } from '../../src/telemetry/sourceTable.ts';
 
 /** A day of a venue in no time: the table takes its clock as an argument. */
@@ -29,8 +28,7 @@ function sent(source: string, courtId = 'court-1', eotMs = WALL): CourtEvent {
 }
 
 function refusedOf(client: string): Refused {
-  const problem = { code: 'unauthorized', status: 401, message: '' } as LoggedProblem;
-  return { id: 'r', client, problem, camera: {} };
+  return { id: 'r', client, status: 401, code: 'unauthorized', error: '' };
 }
 
 class Venue {

@@ -87,7 +87,7 @@ type Found = Pruned & { readonly rejections: number };
 
 /** @returns what a prune would delete. */
 async function findExpired(data: DataDirectory, db: Database, which: PruneSelection): Promise<Found> {
-  const refused = isOfAll(which) && (await withRefused(data, (file) => file.seqs(which).length));
+  const refused = isOfAll(which) && (await withRefused(data, (file) => file.count(which)));
   return {
     ...countExpired(db, which),
     bytes: 0,

@@ -70,8 +70,8 @@ export function define(command: Command): void {
 type Shown = ReturnType<typeof reportOf>;
 
 /** @returns a request as `courtd rejections --json` prints it. */
-function reportOf({ id, atMs, client, status, code, source, courtId, events, error }: RefusedRequest) {
-  return { id, at: isoTime(atMs), client, status, code, source, court_id: courtId, events, error };
+function reportOf({ id, at_ms, client, status, code, source, court_id, events, error }: RefusedRequest) {
+  return { id, at: isoTime(at_ms), client, status, code, source, court_id, events, error };
 }
 
 /** Reads `refused.db`, also without the daemon. @returns undefined if no request was ever rejected. */
@@ -100,15 +100,18 @@ function linesOf({ id, at, client, status, code, source, court_id, events, error
 
 /** `courtd rejections show ID`: what is known of one rejected request, and its body alone on standard output. */
 async function show(id: string, options: DataOption): Promise<void> {
-  const found = await read(options, (file) => file.find(id));
+  const found = await read(options, (file) => {
+    const request = file.newest(-1).find((one) => one.id === id);
+    return request && { ...reportOf(request), body: file.bodyOf(request) };
+  });
   if (found === undefined) throw unknownId(id);
-  const body = found.gzip === null ? null : unpacked(found.gzip);
+  const body = found.body === null ? null : unpacked(found.body);
   if (body === undefined)
     throw new OperatorError(
       `The body of ${id} is damaged on the disk. "courtd rejections export" writes the others.`,
     );
   const size = body === null ? 'not kept' : counted(body.length, 'byte');
-  const facts = Object.entries({ ...reportOf(found), body: size });
+  const facts = Object.entries({ ...found, body: size });
   say(pairsText(facts.map(([name, value]) => [name, String(value ?? '-')])).trimEnd());
   if (body !== null) printData(process.stdout.isTTY ? `${body}\n` : body);
 }
@@ -126,21 +129,22 @@ interface ExportOptions extends DataOption {
 async function exportEvents({ data, source, output }: ExportOptions): Promise<void> {
   const rules = await rulesOf(data);
   const sink = outputSink(output);
-  let [events, requests] = [0, 0];
+  let events = 0;
+  const requests = new Set<string>();
   await withDatabase({ data }, (db) =>
     withRefused(data, async (file) => {
       readRecentKeys(db);
       const options = { sender: source ?? null, rules, isStored: storedLookup(db), onDamaged: sayDamaged };
-      for (const lines of refusedLines(file, options)) {
-        if (lines.length > 0) requests++;
-        events += lines.length;
-        for (const line of lines) await sink.write(line);
+      for (const { id, line } of refusedLines(file, options)) {
+        events++;
+        requests.add(id);
+        await sink.write(line);
       }
     }),
   );
   sink.commit();
   if (output !== undefined)
-    say(`${counted(events, 'event')} of ${counted(requests, 'request')} written to ${output}.`);
+    say(`${counted(events, 'event')} of ${counted(requests.size, 'request')} written to ${output}.`);
   else if (events === 0) say('No matching events of rejected requests are waiting.');
 }
 

@@ -20,7 +20,6 @@ import { metricsText } from '../../metrics/prometheusText.ts';
 import { writeRunFiles } from '../../metrics/runFiles.ts';
 import { storedLookup } from '../../store/read/storedKeys.ts';
 import { RefusedRequests } from '../../store/refused/refusedRequests.ts';
-import { withoutToken } from '../../store/refused/withoutToken.ts';
 import { Store } from '../../store/store.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
 import {
@@ -68,7 +67,8 @@ async function start(frame: Frame): Promise<number> {
   const rejected = makeRejected(frame);
   const store = await openStore(frame, watch, rejected);
   addFirstToken(store);
-  const telemetry = new Telemetry(rejected.begin(store.look(storedLookup)), store.sources());
+  void rejected.begin(store.look(storedLookup));
+  const telemetry = new Telemetry(rejected.recent(), store.sources());
   const keepSources = () => telemetry.keepSources((sources) => store.writeSources(sources));
   parts.defer(keepSources);
   parts.defer(every(SOURCES_WRITE_MS, keepSources));
@@ -151,7 +151,7 @@ async function openStore(
 ): Promise<Store> {
   const events = watch.events(log, data);
   const full: typeof events.full = (error) => {
-    rejected.diskFull();
+    rejected.discard();
     events.full(error);
   };
   const store = parts.adopt(await Store.open(data, { ...events, full }), (it) => it.close());
@@ -160,15 +160,10 @@ async function openStore(
 }
 
 function makeRejected({ options, log: { logger } }: Frame): RefusedRequests {
-  const settings = { maxBytes: options.refusedBytes, minFree: options.minFree };
-  return new RefusedRequests(options.data, settings, (what, details) => logger.warn(details, LOST[what]));
+  const { data: directory, refusedBytes: maxBytes, minFree } = options;
+  const warn = (details: object, message: string) => logger.warn(details, message);
+  return new RefusedRequests({ directory, maxBytes, minFree, warn });
 }
-
-const LOST = {
-  notKept: 'bodies of rejected requests were not kept',
-  deleted: 'rejected events were deleted before they were stored',
-  setAside: 'refused.db was damaged and was set aside: a new one begins, and events are stored as before',
-} as const;
 
 function makeServer(
   { options, log: { logger }, parts }: Frame,
@@ -188,12 +183,7 @@ function makeServer(
     accessLog,
     telemetry,
     append: (events) => store.append(events),
-    keepRefused: ({ id, atMs, client, problem, camera, body, token }) => {
-      const { status, code, message: error } = problem;
-      const { source = null, court_id: courtId = null, events = null } = camera;
-      const kept = body && withoutToken(body, token);
-      rejected.keep({ id, atMs, client, status, code, source, courtId, events, error, body: kept });
-    },
+    keepRefused: (...request) => rejected.keep(...request),
     rateLimit: options.rateLimit,
     connectionsPerAddress: options.connectionsPerAddress,
     keyPair: certificate?.keyPair,

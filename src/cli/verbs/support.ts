@@ -83,9 +83,9 @@ async function status({ data }: Box): Promise<string[]> {
 /** Without sentences and bodies, which contain what a camera has sent. */
 async function rejections({ data }: Box): Promise<string[]> {
   const all = await withDatabase({ data }, () => withRefused(data, (file) => file.newest(REFUSED_KEPT)));
-  const lines = (all ?? []).map(({ atMs, id, status, code, client, source, courtId, events }) => {
-    const camera = `${source ?? '-'} on ${courtId ?? '-'}, events ${events ?? '-'}`;
-    return visible(`${isoTime(atMs)} ${id} ${status} ${code} ${client}, ${camera}`);
+  const lines = (all ?? []).map(({ at_ms, id, status, code, client, source, court_id, events }) => {
+    const camera = `${source ?? '-'} on ${court_id ?? '-'}, events ${events ?? '-'}`;
+    return visible(`${isoTime(at_ms)} ${id} ${status} ${code} ${client}, ${camera}`);
   });
   return lines.length === 0 ? ['No request was rejected.'] : lines;
 }

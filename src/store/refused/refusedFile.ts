@@ -3,37 +3,36 @@ import Database from 'better-sqlite3';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { EARLIEST_RECEIVED_MS, REFUSED_KEPT } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { createPrivateIfMissing } from '../../base/privateFile.ts';
+import type { Naming } from '../../protocol/playerRedaction.ts';
 import { explain } from '../db/openErrors.ts';
-import { damage, failureKind } from '../db/sqliteErrors.ts';
+import { failureKind } from '../db/sqliteErrors.ts';
+import { unpacked } from './withoutToken.ts';
 
 /** A rejected request, as it is kept. */
 export interface RefusedRequest {
   /** The request_id of the answer. */
   readonly id: string;
   /** Milliseconds since 1970-01-01T00:00:00Z. */
-  readonly atMs: number;
+  readonly at_ms: number;
   readonly client: string;
   readonly status: number;
   readonly code: string;
   /** Of its first invalid event, or else of its first event; null if they could not be read. */
   readonly source: string | null;
-  readonly courtId: string | null;
+  readonly court_id: string | null;
   /** How many events it held; null if that could not be read. */
   readonly events: number | null;
   /** The error of the answer. */
   readonly error: string;
 }
 
-/** A row of the file. */
-interface KeptRequest extends RefusedRequest {
-  readonly seq: number;
-  /** The body: decompressed, or as it came if that is what was wrong with it. Null: it is not kept here. */
-  readonly gzip: Buffer | null;
-}
-
 /** One whose body is kept. */
-export type RefusedBody = KeptRequest & { readonly gzip: Buffer };
+export interface RefusedBody extends RefusedRequest {
+  /** Its place in the order of receipt. */
+  readonly seq: number;
+  /** The body: decompressed, or as it came if that is what was wrong with it. */
+  readonly gzip: Buffer;
+}
 
 /** The events of a sender whose bodies are kept. */
 export interface WaitingEvents {
@@ -42,19 +41,19 @@ export interface WaitingEvents {
   readonly events: number;
 }
 
-/** One to be kept. */
-export interface NewRequest extends RefusedRequest {
-  readonly sha256: Buffer | null;
-  readonly gzip: Buffer | null;
-}
-
 /** Those rejected before a time (milliseconds since 1970-01-01T00:00:00Z; null: all), or these. */
 export type RefusedSelection = { readonly beforeMs: number | null } | { readonly ids: readonly string[] };
 
-const COLUMNS = 'seq, id, at_ms AS atMs, client, status, code, source, court_id AS courtId, events, error';
+/** In SQL, who sent a request: its source; if that could not be read, the client's address. */
 const SENDER = 'ifnull(source, client)';
-const LAYOUT = `
-  CREATE TABLE rejection (
+const COLUMNS = 'seq, id, at_ms, client, status, code, source, court_id, events, error';
+
+/** Of a body, with some for its row. */
+const BYTES = 'length(gzip) + 512';
+/** Commits are not synced: they survive the process, and a power cut leaves an older state that is whole. */
+export const LAYOUT = `
+  BEGIN;
+  CREATE TABLE IF NOT EXISTS rejection (
     seq      INTEGER PRIMARY KEY,  -- in the order of receipt
     id       TEXT    NOT NULL,
     at_ms    INTEGER NOT NULL,
@@ -68,167 +67,93 @@ const LAYOUT = `
     sha256   BLOB,                 -- of the body; NULL: none was read that could be corrected
     gzip     BLOB                  -- NULL: not kept, or kept with another request
   ) STRICT;
-  CREATE INDEX rejection_id ON rejection (id);
-  CREATE INDEX rejection_at ON rejection (at_ms);
-  CREATE INDEX rejection_code ON rejection (code, seq) WHERE gzip IS NULL;
-  CREATE UNIQUE INDEX rejection_body ON rejection (sha256) WHERE gzip IS NOT NULL;
-  CREATE INDEX rejection_waiting ON rejection (${SENDER}, events, at_ms) WHERE gzip IS NOT NULL;
-`;
-/** "crtj" in ASCII. */
-const APPLICATION_ID = 0x6372746a;
-/** Bytes of a row without its body. */
-const ROW_BYTES = 512;
-const BODIES = `SELECT seq, ${SENDER} AS sender, length(gzip) + ${ROW_BYTES} AS bytes FROM rejection WHERE gzip IS NOT NULL`;
-/** The bodies beyond a size: the oldest first, and of a sender with more than a quarter of the space its own before those of others. */
-const TOO_MUCH = `
+  CREATE INDEX IF NOT EXISTS rejection_id ON rejection (id);
+  CREATE INDEX IF NOT EXISTS rejection_at ON rejection (at_ms);
+  CREATE INDEX IF NOT EXISTS rejection_code ON rejection (code, seq) WHERE gzip IS NULL;
+  CREATE UNIQUE INDEX IF NOT EXISTS rejection_body ON rejection (sha256) WHERE gzip IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS rejection_sender ON rejection (${SENDER}, events, ${BYTES}) WHERE gzip IS NOT NULL;
+  COMMIT;
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = NORMAL;
+  PRAGMA secure_delete = ON`;
+export const INSERT = `
+  INSERT INTO rejection VALUES (NULL, @id, @at_ms, @client, @status, @code, @source, @court_id, @events, @error, @sha256,
+    iif(EXISTS (SELECT 1 FROM rejection WHERE sha256 = @sha256 AND gzip IS NOT NULL), NULL, @gzip))`;
+/** Of each code, requests without a body beyond the newest. */
+export const TOO_MANY = `
   SELECT seq FROM (
-    SELECT seq, sum(bytes) OVER (ORDER BY own > @maxBytes / 4, seq DESC) AS kept FROM (
-      SELECT seq, bytes, sum(bytes) OVER (PARTITION BY sender ORDER BY seq DESC) AS own FROM (${BODIES})))
-   WHERE kept > @maxBytes`;
-/** How much more is deleted than necessary, as a part of the size: each search reads all bodies' rows. */
-const SLACK = 1 / 16;
+    SELECT seq, row_number() OVER (PARTITION BY code ORDER BY seq DESC) AS age FROM rejection WHERE gzip IS NULL)
+   WHERE age > ${REFUSED_KEPT}`;
+/** The bodies beyond a size: the oldest first, and of a sender with more than a quarter of the space its own before those of others. */
+export const TOO_MUCH = `
+  SELECT seq FROM (
+    SELECT seq, sum(bytes) OVER (ORDER BY own > @bytes / 4, seq DESC) AS kept FROM (
+      SELECT seq, ${BYTES} AS bytes, sum(${BYTES}) OVER (PARTITION BY ${SENDER} ORDER BY seq DESC) AS own
+        FROM rejection WHERE gzip IS NOT NULL))
+   WHERE kept > @bytes`;
+/** The size of all bodies. */
+export const HELD = `SELECT total(${BYTES}) FROM rejection WHERE gzip IS NOT NULL`;
+/** The senders with the most events first. */
+export const WAITING = `
+  SELECT ${SENDER} AS sender, sum(ifnull(events, 1)) AS events
+    FROM rejection WHERE gzip IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 100`;
 
 /**
  * `refused.db`: the rejected requests, in a file of its own, so that neither the database nor a backup grows by them. Only the daemon
- * writes it. Commits are not synced: they survive the process, and a power cut leaves an older state that is whole.
+ * writes it (refusedRequests.ts).
  */
 export class RefusedFile {
-  readonly #db: Database.Database;
+  readonly db: Database.Database;
 
-  /**
-   * @param access 'write' makes the file if there is none.
-   * @throws {SqliteError} also if it is damaged. Node's error, if it cannot be made.
-   */
-  constructor(file: string, access: 'read' | 'write') {
-    if (access === 'write') createPrivateIfMissing(file);
-    this.#db = new Database(file, { readonly: access === 'read', fileMustExist: true });
-    try {
-      if (access === 'write') this.#make();
-      if (this.#db.pragma('application_id', { simple: true }) !== APPLICATION_ID) throw damage('refused.db');
-    } catch (error) {
-      this.close();
-      throw error;
-    }
+  /** @throws {SqliteError} */
+  constructor(file: string, options: Database.Options = {}) {
+    this.db = new Database(file, { ...options, fileMustExist: true });
   }
 
-  close(): void {
-    this.#db.close();
-  }
-
-  #make(): void {
-    if (this.#db.pragma('application_id', { simple: true }) === 0) {
-      this.#db.pragma('auto_vacuum = INCREMENTAL');
-      this.#db.pragma('journal_mode = WAL');
-      this.#db.exec(`BEGIN; ${LAYOUT} PRAGMA application_id = ${APPLICATION_ID}; COMMIT`);
-    }
-    this.#db.pragma('synchronous = NORMAL');
-    this.#db.pragma('journal_size_limit = 0');
-    this.#db.pragma('secure_delete = ON');
-  }
-
-  /** Adds requests in one transaction, without the bodies that are there already, and the oldest without a body go. */
-  add(requests: readonly NewRequest[]): void {
-    const insert = this.#db.prepare(`INSERT INTO rejection VALUES
-      (NULL, @id, @atMs, @client, @status, @code, @source, @courtId, @events, @error, @sha256,
-       iif(EXISTS (SELECT 1 FROM rejection WHERE sha256 = @sha256 AND gzip IS NOT NULL), NULL, @gzip))`);
-    const trim = this.#db.prepare(`
-      DELETE FROM rejection WHERE seq IN (SELECT seq FROM (
-        SELECT seq, row_number() OVER (PARTITION BY code ORDER BY seq DESC) AS age FROM rejection WHERE gzip IS NULL)
-       WHERE age > ${REFUSED_KEPT})`);
-    this.#db
-      .transaction(() => {
-        for (const request of requests) insert.run(request);
-        trim.run();
-      })
-      .immediate();
-  }
-
-  /** Deletes bodies until the file needs at most so many bytes. @returns whether there were any to delete. */
-  shrink(maxBytes: number): boolean {
-    const { bytes } = this;
-    if (bytes <= maxBytes) return false;
-    const held = this.#db.prepare<[], number>(`SELECT total(bytes) FROM (${BODIES})`).pluck().get()!;
-    const forget = this.#db.prepare(`UPDATE rejection SET gzip = NULL WHERE seq IN (${TOO_MUCH})`);
-    // Whole pages are more than what is in them.
-    return forget.run({ maxBytes: held * (maxBytes / bytes) * (1 - SLACK) }).changes > 0;
-  }
-
-  /** Deletes the body of a request. */
-  forgetBody(seq: number): void {
-    this.#db.prepare('UPDATE rejection SET gzip = NULL WHERE seq = ?').run(seq);
-  }
-
-  /** @returns the seqs of requests. A time before courtd existed is of a clock that nobody had set, and is no age. */
-  seqs(selection: RefusedSelection): number[] {
-    const [where, value] =
-      'ids' in selection
-        ? ['id IN (SELECT value FROM json_each(@value))', JSON.stringify(selection.ids)]
-        : [`@value IS NULL OR (at_ms >= ${EARLIEST_RECEIVED_MS} AND at_ms < @value)`, selection.beforeMs];
-    return this.#db
-      .prepare<[object], number>(`SELECT seq FROM rejection WHERE ${where}`)
-      .pluck()
-      .all({ value });
-  }
-
-  /** Deletes requests, and overwrites what they held. */
-  delete(seqs: readonly number[]): void {
-    const remove = 'DELETE FROM rejection WHERE seq IN (SELECT value FROM json_each(?))';
-    this.#db.prepare(remove).run(JSON.stringify(seqs));
-  }
-
-  /** Returns the space of deleted rows to the file system. */
-  giveBack(): void {
-    // Not `get` or `simple`: the pragma returns a row for each page.
-    this.#db.pragma('incremental_vacuum');
-    this.#db.pragma('wal_checkpoint(TRUNCATE)');
-  }
-
-  /** Bytes of the file that are in use. */
-  get bytes(): number {
-    const [pages, free, size] = ['page_count', 'freelist_count', 'page_size'].map(
-      (name) => this.#db.pragma(name, { simple: true }) as number,
-    );
-    return (pages! - free!) * size!;
-  }
-
-  /** @returns the senders with the most events first. */
-  waiting(limit: number): WaitingEvents[] {
-    return this.#db
-      .prepare<[number], WaitingEvents>(`
-        SELECT ${SENDER} AS sender, sum(ifnull(events, 1)) AS events
-          FROM rejection WHERE gzip IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?`)
-      .all(limit);
-  }
-
-  /** @returns the newest, newest first. */
+  /** @returns the newest, newest first. @param limit -1: all. */
   newest(limit: number): RefusedRequest[] {
-    return this.#db
+    return this.db
       .prepare<[number], RefusedRequest>(`SELECT ${COLUMNS} FROM rejection ORDER BY seq DESC LIMIT ?`)
       .all(limit);
   }
 
-  /** @returns a request, with its body if that is kept, also if it is kept with another request. */
-  find(id: string): KeptRequest | undefined {
-    return this.#db
-      .prepare<[string], KeptRequest>(`
-        SELECT ${COLUMNS}, ifnull(gzip, (SELECT b.gzip FROM rejection b WHERE b.sha256 = r.sha256 AND b.gzip IS NOT NULL)) AS gzip
-          FROM rejection r WHERE id = ?`)
-      .get(id);
+  /** @returns the body of a request, packed, also if it is kept with another request; null: it is not kept. */
+  bodyOf({ id }: RefusedRequest): Buffer | null {
+    const find = this.db.prepare<[string], Buffer>(`
+      SELECT gzip FROM rejection WHERE gzip IS NOT NULL AND sha256 = (SELECT sha256 FROM rejection WHERE id = ?)`);
+    return find.pluck().get(id) ?? null;
   }
 
-  /** @yields all, one read at a time, the oldest first. @param sender only of this one. */
-  *all(sender: string | null = null): Generator<KeptRequest> {
-    const next = this.#db.prepare<[object], KeptRequest>(`
+  /** @yields the requests whose body is kept, one read at a time, the oldest first. @param sender only of this one. */
+  *bodies(sender: string | null = null): Generator<RefusedBody> {
+    const next = this.db.prepare<[object], RefusedBody>(`
       SELECT ${COLUMNS}, gzip FROM rejection
-       WHERE seq > @seq AND (@sender IS NULL OR ${SENDER} = @sender) ORDER BY seq LIMIT 1`);
+       WHERE seq > @seq AND gzip IS NOT NULL AND (@sender IS NULL OR ${SENDER} = @sender) ORDER BY seq LIMIT 1`);
     for (let row = next.get({ seq: 0, sender }); row !== undefined; row = next.get({ seq: row.seq, sender }))
       yield row;
   }
 
-  /** @yields those whose body is kept, as `all`. */
-  *bodies(sender?: string | null): Generator<RefusedBody> {
-    for (const { gzip, ...request } of this.all(sender)) if (gzip !== null) yield { ...request, gzip };
+  /** @returns how many requests a selection has. */
+  count(selection: RefusedSelection): number {
+    const [where, value] = conditionOf(selection);
+    const count = this.db.prepare<[object], number>(`SELECT count(*) FROM rejection WHERE ${where}`);
+    return count.pluck().get({ value })!;
   }
+}
+
+/** @returns a condition in SQL, and its @value. A time before courtd existed is of a clock that nobody had set, and is no age. */
+export function conditionOf(selection: RefusedSelection): [where: string, value: string | number | null] {
+  if ('ids' in selection)
+    return ['id IN (SELECT value FROM json_each(@value))', JSON.stringify(selection.ids)];
+  return [`@value IS NULL OR (at_ms >= ${EARLIEST_RECEIVED_MS} AND at_ms < @value)`, selection.beforeMs];
+}
+
+/** @returns whether a request names somebody, or its body cannot be read. */
+export function isNamed(file: RefusedFile, request: RefusedRequest, names: Naming): boolean {
+  const { error, source, court_id } = request;
+  const gzip = file.bodyOf(request);
+  const body = gzip === null ? '' : unpacked(gzip);
+  return body === undefined || names(`${error} ${source} ${court_id} ${body}`);
 }
 
 /**
@@ -244,7 +169,7 @@ export async function withRefused<Result>(
   if ((fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;
   let file: RefusedFile | undefined;
   try {
-    file = new RefusedFile(path, 'read');
+    file = new RefusedFile(path, { readonly: true });
     return await work(file);
   } catch (error) {
     if (failureKind(error) !== 'damaged') throw explain(error, directory);
@@ -252,6 +177,6 @@ export async function withRefused<Result>(
       `${path} is damaged. Start the daemon ("sudo systemctl restart courtd"): it sets the file aside and begins a new one.`,
     );
   } finally {
-    file?.close();
+    file?.db.close();
   }
 }

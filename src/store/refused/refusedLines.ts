@@ -21,55 +21,41 @@ export interface LinesOptions {
 }
 
 /**
- * @yields for each body the lines of its events that are not stored, as `rejections export` writes them, the oldest body first; of an
- * event that came several times only the last.
+ * @yields the lines of the events that are not stored, as `rejections export` writes them, in the order of receipt; of an event that
+ * came several times only the last.
  */
-export function* refusedLines(file: RefusedFile, options: LinesOptions): Generator<string[]> {
-  const { rules, isStored, onDamaged } = options;
+export function* refusedLines(
+  file: RefusedFile,
+  { sender, rules, isStored, onDamaged }: LinesOptions,
+): Generator<{ readonly id: string; readonly line: string }> {
   const lastPlaces = new Map<string, string>();
-  for (const { body, parts } of partedBodies(file, options)) {
-    for (const part of parts) {
-      const name = nameOf(part);
-      if (lastPlaces.size < REMEMBERED || lastPlaces.has(name)) lastPlaces.set(name, placeOf(body, part));
-    }
-  }
-  for (const { body, parts } of partedBodies(file, options, onDamaged)) {
-    const isLast = (part: BodyPart) =>
-      [placeOf(body, part), undefined].includes(lastPlaces.get(nameOf(part)));
-    yield parts
-      .filter((part) => isLast(part) && !isStored(keyOf(part)))
-      .map((part) => lineOf(body, part, rules));
+  for (const { name, place } of eventsOf(file, sender, () => {}))
+    if (lastPlaces.size < REMEMBERED || lastPlaces.has(name)) lastPlaces.set(name, place);
+  for (const { body, part, key, name, place } of eventsOf(file, sender, onDamaged)) {
+    const isLast = (lastPlaces.get(name) ?? place) === place;
+    if (isLast && !isStored(key)) yield { id: body.id, line: lineOf(body, part, rules) };
   }
 }
 
-function* partedBodies(
-  file: RefusedFile,
-  { sender }: LinesOptions,
-  onDamaged: LinesOptions['onDamaged'] = () => {},
-): Generator<{ body: RefusedBody; parts: BodyPart[] }> {
+/** @yields all events with their places, and with a short hash of their keys; of the bytes of one without a key. */
+function* eventsOf(file: RefusedFile, sender: string | null, onDamaged: LinesOptions['onDamaged']) {
   for (const body of file.bodies(sender)) {
     const bytes = unpacked(body.gzip);
     if (bytes === undefined) onDamaged(body.id);
-    else yield { body, parts: bodyParts(bytes) };
+    for (const part of bytes === undefined ? [] : bodyParts(bytes)) {
+      const key = keyOf(part);
+      const identity = key === undefined ? part.bytes : `${key.sessionId}\n${key.eventId}\n${key.revision}`;
+      const name = hash('sha256', identity, 'buffer').toString('latin1', 0, 12);
+      yield { body, part, key, name, place: `${body.seq} ${part.index}` };
+    }
   }
 }
 
-/** @returns a short hash of its key; of its bytes, if it has none. */
-function nameOf(part: BodyPart): string {
-  const key = keyOf(part);
-  const identity = key === undefined ? part.bytes : `${key.sessionId}\n${key.eventId}\n${key.revision}`;
-  return hash('sha256', identity, 'buffer').toString('latin1', 0, 12);
-}
-
-function placeOf({ seq }: RefusedBody, { index }: BodyPart): string {
-  return `${seq} ${index}`;
-}
-
-function lineOf({ id, atMs }: RefusedBody, { index, bytes, isJson }: BodyPart, rules: EventRules): string {
+function lineOf({ id, at_ms }: RefusedBody, { index, bytes, isJson }: BodyPart, rules: EventRules): string {
   // Alone, an array would be a batch.
   const isEvent = !isJson || bytes[0] === OPEN_OBJECT;
   const faults = isEvent ? faultsOf(bytes, rules) : [{ path: '', message: 'must be an object' }];
-  const head = JSON.stringify({ request_id: id, index, received_at: isoTime(atMs), faults }).slice(0, -1);
+  const head = JSON.stringify({ request_id: id, index, received_at: isoTime(at_ms), faults }).slice(0, -1);
   // In JSON, a line end is only between two tokens.
   const last = isJson
     ? `"event":${bytes.toString().replace(/[\r\n]/g, ' ')}`

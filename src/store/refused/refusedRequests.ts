@@ -1,285 +1,246 @@
 import { hash } from 'node:crypto';
 import fs from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import zlib from 'node:zlib';
-import { unusedName } from '../../base/atomicFile.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
-import {
-  REFUSED_CHECK_MS,
-  REFUSED_FREE_PART,
-  REFUSED_MS,
-  REFUSED_QUEUE,
-  REFUSED_WRITE_MS,
-} from '../../base/limits.ts';
+import * as limits from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
-import { DAY_MS } from '../../base/units.ts';
+import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { bodyParts } from '../../protocol/bodyParts.ts';
+import type { LogFields, ProblemCode } from '../../protocol/errors.ts';
 import type { Naming } from '../../protocol/playerRedaction.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { type EventKey, keyOf } from '../read/storedKeys.ts';
 import {
-  type NewRequest,
+  conditionOf,
+  HELD,
+  INSERT,
+  isNamed,
+  LAYOUT,
   RefusedFile,
   type RefusedRequest,
   type RefusedSelection,
+  TOO_MANY,
+  TOO_MUCH,
+  WAITING,
   type WaitingEvents,
 } from './refusedFile.ts';
+import { unpacked, withoutToken } from './withoutToken.ts';
 
-const [gzip, gunzip] = [promisify(zlib.gzip), promisify(zlib.gunzip)];
-
-export interface RefusedSettings {
+export interface RefusedOptions {
+  readonly directory: DataDirectory;
   /** Bytes of all bodies that are kept; 0 keeps none. */
   readonly maxBytes: number;
   /** Free space that the operator wants, in bytes. */
   readonly minFree: number;
+  /** Is called for each message at most once between two checks. */
+  readonly warn: (details: object, message: string) => void;
 }
 
-/** A rejected request, with its body if the content was at fault. */
-export interface Rejected extends RefusedRequest {
-  /** Without the token, and a copy: it is freed. */
-  readonly body: Buffer | undefined;
-}
+/** A request that was just rejected, without its token. */
+export type Refused = LogFields &
+  Pick<RefusedRequest, 'id' | 'client' | 'status' | 'error'> & { readonly code: ProblemCode };
 
-/** A body was not kept, or was deleted before its events were stored; or a damaged file was set aside. */
-export type Lost = 'notKept' | 'deleted' | 'setAside';
-
-/** Memory of a request in the queue beyond its body. */
-const OVERHEAD_BYTES = 500;
-/** Milliseconds between two reports of the same loss. */
-const REPORT_MS = 60_000;
-/** Senders whose events are reported as waiting, and requests that are read back at a start. */
-const [SENDERS, READ_BACK] = [100, 10_000];
+const NOT_KEPT = 'bodies of rejected requests were not kept';
+const DELETED = 'rejected events were deleted before they were stored';
+const SET_ASIDE =
+  'refused.db was damaged and was set aside: a new one begins, and events are stored as before';
+/** To this part of the space bodies are deleted: each search for them reads an index of all. */
+const FILLED = 15 / 16;
+/** Requests that are read back at a start. */
+const READ_BACK = 10_000;
 /** Rows that are deleted in one turn of the event loop. */
 const STEP_ROWS = 100;
 /** Looking whether events are stored takes this part of the time. */
 const LOOK_PART = 1 / 20;
 
-/** Keeps rejected requests in `refused.db`, apart from the database: they are queued within bounds, and written once a second. */
+/** Keeps rejected requests in `refused.db`, apart from the database: in one transaction a second. */
 export class RefusedRequests {
-  readonly #directory: DataDirectory;
-  readonly #settings: RefusedSettings;
-  readonly #onLost: (what: Lost, details: object) => void;
-  /** Undefined if there is none, or if it was given up: the next work opens it again. */
+  readonly #options: RefusedOptions;
+  /** Undefined until it is used, and after it failed: the next use opens it. */
   #file: RefusedFile | undefined;
-  #queue: Rejected[] = [];
-  #queuedBytes = 0;
-  readonly #reportedAt = new Map<Lost, number>();
+  /** Ends the transaction. */
   #timer: NodeJS.Timeout | undefined;
-  /** The last of the tasks, which run one after another. */
-  #work: Promise<unknown> = Promise.resolve();
+  /** Requests without a body in this transaction. */
+  #withoutBody = 0;
+  /** Messages that were logged since the last check. */
+  readonly #logged = new Set<string>();
   readonly #closing = new AbortController();
 
-  /** @param onLost is called at most once a minute for each kind. */
-  constructor(
-    directory: DataDirectory,
-    settings: RefusedSettings,
-    onLost: (what: Lost, details: object) => void,
-  ) {
-    this.#directory = directory;
-    this.#settings = settings;
-    this.#onLost = onLost;
+  constructor(options: RefusedOptions) {
+    this.#options = options;
   }
 
   /**
-   * Opens the file. Call it when the data directory is locked.
-   * @param isStored whether an event is in the database.
-   * @returns what was rejected within a day, the oldest first.
+   * Deletes repeatedly, until `close`: bodies without room on the disk, old requests, and bodies whose events are all stored. Call it
+   * when the data directory is locked. @param isStored whether an event is in the database.
    */
-  begin(isStored: (key: EventKey | undefined) => boolean): RefusedRequest[] {
-    void this.#tidy(isStored);
-    return this.recent();
-  }
-
-  /** @returns what was rejected within a day, the oldest first. */
-  recent(): RefusedRequest[] {
-    const newest = this.#attempt((file) => file.newest(READ_BACK)) ?? [];
-    return newest.filter(({ atMs }) => atMs >= Date.now() - DAY_MS).reverse();
-  }
-
-  /** Rejected events that are kept, and are not stored yet. */
-  get waiting(): readonly WaitingEvents[] {
-    return this.#attempt((file) => file.waiting(SENDERS)) ?? [];
-  }
-
-  /** Queues a request. In a flood without bodies only the first of each second are kept. */
-  keep(request: Rejected): void {
-    const bytes = (request.body?.length ?? 0) + OVERHEAD_BYTES;
-    const hasRoom = this.#queue.length === 0 || this.#queuedBytes + bytes <= REFUSED_QUEUE.bytes;
-    const isKept = request.body !== undefined && hasRoom && this.#settings.maxBytes > 0;
-    if (isKept) this.#queuedBytes += bytes;
-    else if (request.body !== undefined && !hasRoom) this.#lose('notKept', 'they came too fast');
-    if (!isKept && this.#queue.length >= REFUSED_QUEUE.withoutBody) return;
-    this.#queue.push(isKept ? request : { ...request, body: undefined });
-    this.#timer ??= setTimeout(() => void this.#next(() => this.#write()), REFUSED_WRITE_MS);
-  }
-
-  /** The disk is full: deleting rows would need room, so the whole file is deleted. */
-  diskFull(): void {
-    void this.#next(async () => this.#discard());
-  }
-
-  /** @returns how many were deleted. */
-  delete(selection: RefusedSelection): Promise<number> {
-    return this.#next(async () => {
-      await this.#write();
-      return await this.#delete(selection);
-    });
-  }
-
-  /** Deletes the requests that name a player or cannot be read. @returns how many. */
-  erase(names: Naming): Promise<number> {
-    return this.#next(async () => {
-      await this.#write();
-      const ids = await this.#attempt((file) => namedIn(file, names))?.catch((error) => this.#fail(error));
-      // Nobody can say whom a damaged one names.
-      for (const damaged of this.#directory.damagedRefused()) fs.rmSync(damaged, { force: true });
-      return await this.#delete({ ids: ids ?? [] });
-    });
-  }
-
-  async close(): Promise<void> {
-    await this.#next(() => this.#write());
-    this.#closing.abort();
-    this.#giveUp();
-  }
-
-  /** Deletes repeatedly: old requests, bodies without room on the disk, and bodies whose events are all stored. */
-  async #tidy(isStored: (key: EventKey | undefined) => boolean): Promise<void> {
+  async begin(isStored: (key: EventKey | undefined) => boolean): Promise<void> {
     const { signal } = this.#closing;
-    for (; !signal.aborted; await pause(REFUSED_CHECK_MS, signal)) {
+    for (; !signal.aborted; await pause(limits.REFUSED_CHECK_MS, signal)) {
+      this.#logged.clear();
       try {
-        await this.#next(async () => {
-          await this.#delete({ beforeMs: Date.now() - REFUSED_MS });
-          this.#makeRoom();
-        });
+        this.#isDiskLow();
+        await this.delete({ beforeMs: Date.now() - limits.REFUSED_MS });
         await this.#forgetStored(isStored, signal);
       } catch {
-        // The next write meets the same fault.
+        // The next request meets the same fault.
       }
     }
   }
 
+  /** @returns the newest requests, newest first. */
+  recent(): RefusedRequest[] {
+    return this.#attempt((file) => file.newest(READ_BACK)) ?? [];
+  }
+
+  /** Rejected events that are kept, and are not stored yet. */
+  get waiting(): readonly WaitingEvents[] {
+    return this.#attempt(({ db }) => db.prepare<[], WaitingEvents>(WAITING).all()) ?? [];
+  }
+
+  /**
+   * Keeps a request. In a flood without bodies only the first of each second are kept.
+   * @param sent its body; undefined if the content was not at fault. @param token to be removed from it.
+   */
+  keep(refused: Refused, at_ms: number, sent: Buffer | undefined, token: string | undefined): void {
+    const isLow = sent !== undefined && this.#attempt(() => this.#isDiskLow());
+    if (isLow) this.#lose(NOT_KEPT, { reason: 'the disk is nearly full' });
+    const isKept = !isLow && this.#options.maxBytes > 0;
+    const body = sent && isKept ? withoutToken(sent, token) : undefined;
+    if (body === undefined && ++this.#withoutBody > limits.REFUSED_A_SECOND) return;
+    this.#add([{ source: null, court_id: null, events: null, ...refused, at_ms }], body);
+  }
+
+  /** The disk is full: deleting rows would need room, so the whole file is deleted. */
+  discard(reason = 'the disk is full'): void {
+    if (this.waiting.length > 0) this.#lose(DELETED, { reason });
+    this.#remove();
+  }
+
+  /** Deletes in steps, between which requests are answered. @returns how many were deleted. */
+  async delete(selection: RefusedSelection): Promise<number> {
+    const [where, value] = conditionOf(selection);
+    const some = `DELETE FROM rejection WHERE seq IN (SELECT seq FROM rejection WHERE ${where} LIMIT ${STEP_ROWS})`;
+    let deleted = 0;
+    for (let step = 1; step > 0; deleted += step) {
+      step = this.#attempt(({ db }) => db.prepare(some).run({ value }).changes) ?? 0;
+      await setImmediate();
+    }
+    this.#commit();
+    // The WAL still has what was deleted.
+    if (deleted > 0) this.#attempt(({ db }) => db.pragma('wal_checkpoint(TRUNCATE)'));
+    return deleted;
+  }
+
+  /** Deletes the requests that name a player or cannot be read. @returns how many. */
+  async erase(names: Naming): Promise<number> {
+    const ids: string[] = [];
+    for (const request of this.#attempt((file) => file.newest(-1)) ?? []) {
+      if (this.#attempt((file) => isNamed(file, request, names))) ids.push(request.id);
+      await setImmediate();
+    }
+    // Nobody can say whom a damaged one names.
+    fs.rmSync(this.#options.directory.file('refusedAside'), { force: true });
+    return await this.delete({ ids });
+  }
+
+  close(): void {
+    this.#commit();
+    this.#closing.abort();
+    this.#giveUp();
+  }
+
   /** A step takes one body, and long pauses follow: requests are answered in between. */
   async #forgetStored(isStored: (key: EventKey | undefined) => boolean, signal: AbortSignal): Promise<void> {
-    for (const { seq, gzip: packed } of this.#file?.bodies() ?? []) {
-      const body = await gunzip(packed).catch(() => undefined);
+    for (const { seq, gzip } of this.#file?.bodies() ?? []) {
       const startedAt = performance.now();
+      const body = unpacked(gzip);
       if (body !== undefined && bodyParts(body).map(keyOf).every(isStored))
-        this.#attempt((file) => file.forgetBody(seq));
+        this.#attempt(({ db }) => db.prepare('UPDATE rejection SET gzip = NULL WHERE seq = ?').run(seq));
       await pause((performance.now() - startedAt) / LOOK_PART, signal);
       if (signal.aborted) return;
     }
   }
 
-  async #delete(selection: RefusedSelection): Promise<number> {
-    const seqs = this.#attempt((file) => file.seqs(selection)) ?? [];
-    for (let at = 0; at < seqs.length; at += STEP_ROWS) {
-      this.#attempt((file) => file.delete(seqs.slice(at, at + STEP_ROWS)));
-      await setImmediate();
-    }
-    if (seqs.length > 0) this.#attempt((file) => file.giveBack());
-    return seqs.length;
+  /** @param body of the one request. */
+  #add(requests: readonly RefusedRequest[], body?: Buffer): void {
+    const sha256 = body === undefined ? null : hash('sha256', body, 'buffer');
+    const gzip = body === undefined ? null : zlib.gzipSync(body, { level: 1 });
+    this.#attempt(({ db }) => {
+      if (!db.inTransaction) db.exec('BEGIN IMMEDIATE');
+      const insert = db.prepare(INSERT);
+      for (const request of requests) insert.run({ ...request, sha256, gzip });
+    });
+    this.#timer ??= setTimeout(() => this.#commit(), limits.REFUSED_WRITE_MS);
   }
 
-  async #write(): Promise<void> {
+  #commit(): void {
+    const { maxBytes } = this.#options;
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const queue = this.#queue;
-    if (queue.length === 0) return;
-    [this.#queue, this.#queuedBytes] = [[], 0];
-    const isLow = this.#makeRoom();
-    const requests: NewRequest[] = [];
-    for (const { body, ...request } of queue) {
-      const sha256 = body === undefined ? null : hash('sha256', body, 'buffer');
-      const packed = body === undefined || isLow ? null : await gzip(body, { level: 1 });
-      requests.push({ ...request, sha256, gzip: packed });
+    this.#withoutBody = 0;
+    this.#attempt(({ db }) => {
+      db.exec(`DELETE FROM rejection WHERE seq IN (${TOO_MANY})`);
+      if (db.prepare<[], number>(HELD).pluck().get()! > maxBytes) {
+        const forget = db.prepare(`UPDATE rejection SET gzip = NULL WHERE seq IN (${TOO_MUCH})`);
+        forget.run({ bytes: maxBytes * FILLED });
+        this.#lose(DELETED, { reason: 'there is no room for them' });
+      }
+      if (db.inTransaction) db.exec('COMMIT');
+    });
+  }
+
+  /** If it is, the bodies go, and with them the file: to delete rows would need room. */
+  #isDiskLow(): boolean {
+    const { directory, minFree } = this.#options;
+    const { bavail, blocks, bsize } = fs.statfsSync(directory.path);
+    const isLow = bavail * bsize < Math.min(minFree, blocks * bsize * limits.REFUSED_FREE_PART);
+    if (isLow && this.waiting.length > 0) {
+      const requests = this.recent();
+      this.discard('the disk is nearly full');
+      this.#add(requests.reverse());
     }
-    const add = (file: RefusedFile) => file.add(requests);
-    this.#attempt(add, { makes: true });
-    if (isLow && queue.some(({ body }) => body !== undefined))
-      this.#lose('notKept', 'the disk is nearly full');
-    else this.#makeRoom();
+    return isLow;
   }
 
-  /** Deletes bodies beyond the space for them. If the disk is low, they go before any event is rejected. @returns whether it is. */
-  #makeRoom(): boolean {
-    const { maxBytes, minFree } = this.#settings;
-    const { bavail, blocks, bsize } = fs.statfsSync(this.#directory.path);
-    const missing = Math.max(0, Math.min(minFree, blocks * bsize * REFUSED_FREE_PART) - bavail * bsize);
-    const isDeleted = this.#attempt((file) => file.shrink(Math.min(maxBytes, file.bytes - missing)));
-    if (isDeleted) this.#lose('deleted', 'there is no room for them');
-    if (missing > 0) this.#attempt((file) => file.giveBack());
-    return missing > 0;
-  }
-
-  /** Runs `work` on the file, and gives up one that cannot be used. @returns undefined if there is none, or that failed. */
-  #attempt<Result>(work: (file: RefusedFile) => Result, { makes = false } = {}): Result | undefined {
+  /** Runs `work` on the file, and gives up one that cannot be used. @returns undefined if that failed. */
+  #attempt<Result>(work: (file: RefusedFile) => Result): Result | undefined {
+    if (this.#closing.signal.aborted) return undefined;
+    const path = this.#options.directory.file('refused');
     try {
-      const file = this.#directory.file('refused');
-      if (makes || fs.existsSync(file)) this.#file ??= new RefusedFile(file, 'write');
-      return this.#file && work(this.#file);
+      if (this.#file === undefined) {
+        createPrivateIfMissing(path);
+        this.#file = new RefusedFile(path);
+        this.#file.db.exec(LAYOUT);
+      }
+      return work(this.#file);
     } catch (error) {
-      return this.#fail(error);
+      if (failureKind(error) !== 'damaged') {
+        this.#lose(NOT_KEPT, { reason: (error as Error).message });
+        return this.#giveUp();
+      }
+      // So that a person can read the rest of it; only the newest, so that a bad disk does not fill with them.
+      const file = this.#options.directory.file('refusedAside');
+      fs.renameSync(path, file);
+      this.#remove();
+      this.#lose(SET_ASIDE, { file });
     }
   }
 
-  #fail(error: unknown): undefined {
-    const kind = failureKind(error);
-    if (kind === 'damaged') return this.#setAside();
-    this.#lose('notKept', (error as Error).message);
-    if (kind === 'full') this.#discard();
-    else this.#giveUp();
-  }
-
-  #discard(): void {
-    try {
-      if (this.#file?.waiting(1).length) this.#lose('deleted', 'the disk is full');
-    } catch {
-      // It cannot be read on a full disk.
-    }
-    this.#giveUp();
-    for (const name of ['refusedWal', 'refusedShm', 'refused'] as const)
-      fs.rmSync(this.#directory.file(name), { force: true });
-  }
-
-  /** So that a person can read the rest of it; only the newest, so that a bad disk does not fill with them. */
-  #setAside(): undefined {
-    this.#giveUp();
-    for (const older of this.#directory.damagedRefused()) fs.rmSync(older, { force: true });
-    const file = this.#directory.file('refused');
-    const aside = unusedName((time) => `${file}.damaged-${time}`);
-    if (fs.existsSync(`${file}-wal`)) fs.renameSync(`${file}-wal`, `${aside}-wal`);
-    fs.rmSync(`${file}-shm`, { force: true });
-    fs.renameSync(file, aside);
-    this.#onLost('setAside', { file: aside });
-  }
-
-  #giveUp(): void {
-    this.#file?.close();
+  #giveUp(): undefined {
+    this.#file?.db.close();
     this.#file = undefined;
   }
 
-  #lose(what: Lost, reason: string): void {
-    if (performance.now() < (this.#reportedAt.get(what) ?? Number.NEGATIVE_INFINITY) + REPORT_MS) return;
-    this.#reportedAt.set(what, performance.now());
-    this.#onLost(what, { reason });
+  #remove(): void {
+    this.#giveUp();
+    for (const name of ['refused', 'refusedWal', 'refusedShm'] as const)
+      fs.rmSync(this.#options.directory.file(name), { force: true });
   }
 
-  #next<Result>(work: () => Promise<Result>): Promise<Result> {
-    const done = this.#work.then(work);
-    this.#work = done.catch((error) => this.#fail(error));
-    return done;
+  #lose(message: string, details: object): void {
+    if (!this.#logged.has(message)) this.#options.warn(details, message);
+    this.#logged.add(message);
   }
-}
-
-/** @returns the ids of the requests that name somebody, or whose body cannot be read. */
-export async function namedIn(file: RefusedFile, names: Naming): Promise<string[]> {
-  const ids: string[] = [];
-  for (const { seq, id, error, source, courtId, gzip: packed } of file.all()) {
-    const body = packed === null ? '' : await gunzip(packed).catch(() => undefined);
-    if (body === undefined || names(`${error} ${source} ${courtId} ${body}`)) ids.push(id);
-    if (seq % STEP_ROWS === 0) await setImmediate();
-  }
-  return ids;
 }

@@ -6,12 +6,12 @@ export function tokenRemoved(text: string, token: string): string {
   return text.replace(patternOf(token), '(token removed)');
 }
 
-/** @returns a copy of a body without the token; undefined if it cannot be removed from a compressed body. */
+/** @returns a body without the token; undefined if it cannot be removed from a compressed body. */
 export function withoutToken(body: Buffer, token: string | undefined): Buffer | undefined {
-  if (token === undefined) return Buffer.from(body);
+  if (token === undefined) return body;
   if (body[0] === 0x1f && body[1] === 0x8b) {
     const text = unpacked(body, { maxOutputLength: BODY_BYTES })?.toString('latin1') ?? '';
-    return tokenRemoved(text, token) === text ? Buffer.from(body) : undefined;
+    return tokenRemoved(text, token) === text ? body : undefined;
   }
   return Buffer.from(tokenRemoved(body.toString('latin1'), token), 'latin1');
 }
