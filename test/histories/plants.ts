@@ -29,10 +29,7 @@ export const PLANTS: readonly Plant[] = [
   {
     name: 'no-sync',
     what: 'commits are not synced (synchronous = NORMAL), as is the default of better-sqlite3',
-    changes: [
-      { file: 'store/db/openDatabase.ts', from: ALWAYS_FULL, to: UNSYNCED },
-      { file: 'store/db/unsynced.ts', from: ALWAYS_FULL, to: UNSYNCED },
-    ],
+    changes: [{ file: 'store/db/openDatabase.ts', from: ALWAYS_FULL, to: UNSYNCED }],
   },
   {
     name: 'no-recovery-barrier',

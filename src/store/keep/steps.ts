@@ -45,17 +45,17 @@ export function paceOf({ isServing }: Pick<StepWriter, 'isServing'>): { rows: nu
 
 /**
  * Runs the short transactions of a prune or an erasure while events come in: with a pause after each, behind long readers, and on a full
- * disk. The last one is synced, which makes all of them durable.
+ * disk.
  * @throws {SqliteError} after the last attempt, and an AbortError.
  */
 export async function runSteps({ db, writer, signal }: StepContext, steps: Iterable<Step>): Promise<void> {
   const directory = DataDirectory.of(db.name);
   const rest = (ms: number) => sleep(ms, undefined, { signal });
   let isDiskFull = false;
-  const commit = async (step: () => void, isSynced = false) => {
+  const commit = async (step: () => void) => {
     for (let attempt = 1; ; attempt++) {
       try {
-        return writer.step(step, isSynced);
+        return writer.step(step);
       } catch (error) {
         const kind = failureKind(error);
         if ((kind !== 'busy' && kind !== 'full') || attempt === RETRY.attempts) throw error;
@@ -78,7 +78,6 @@ export async function runSteps({ db, writer, signal }: StepContext, steps: Itera
       if (step !== undefined) await commit(step);
       await rest(paceOf(writer).pauseMs);
     }
-    await commit(() => db.exec('UPDATE flushed SET up_to = up_to'), true);
   } finally {
     if (isDiskFull) await refill();
   }

@@ -6,7 +6,6 @@ import { type Unavailability, unavailable } from '../../protocol/unavailable.ts'
 import type { Checkpointer } from '../db/checkpointer.ts';
 import { GROUP_EVENTS, KEY_LIMITS } from '../db/sizes.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
-import { unsynced } from '../db/unsynced.ts';
 import { Appender, type Counts, type ReceivedBatch } from './appender.ts';
 import { type DiskFullEvents, Maintenance } from './maintenance.ts';
 
@@ -48,7 +47,6 @@ interface QueuedRequest extends ReceivedBatch {
  * answer promises as much as any other (../../ARCHITECTURE.md#duplicates-wait-too).
  */
 export class GroupCommit {
-  readonly #db: Database;
   readonly checkpoints: Checkpointer;
   readonly totals: CommitTotals = { commits: 0, requests: 0, seconds: 0, syncSeconds: 0 };
   readonly appender: Appender;
@@ -75,7 +73,6 @@ export class GroupCommit {
 
   /** @param beforeCommit writes other rows that are due, inside the same transaction. */
   constructor(db: Database, on: GroupCommitEvents, beforeCommit: () => void = () => {}) {
-    this.#db = db;
     this.#on = on;
     this.#beforeCommit = beforeCommit;
     this.appender = new Appender(db);
@@ -132,17 +129,14 @@ export class GroupCommit {
   }
 
   /**
-   * Commits a step of retention, as a rule without an fsync: the next prune repeats what a power failure undoes.
-   * Call it outside of a turn: this thread is between two groups then.
+   * Commits a step of retention. Call it outside of a turn: this thread is between two groups then.
    * @throws {SqliteError} if it was rolled back. After a fatal one every request is rejected.
    * @throws {Problem} 503 if nothing is written any more.
    */
-  step(work: () => void, isSynced = false): void {
+  step(work: () => void): void {
     if (this.hasFailed) throw unavailable('failed');
-    const commit = () => this.#commitAside.immediate(work);
     try {
-      if (isSynced) commit();
-      else unsynced(this.#db, commit);
+      this.#commitAside.immediate(work);
     } catch (error) {
       this.#failed(error);
       throw error;

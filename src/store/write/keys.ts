@@ -2,7 +2,6 @@ import type { Database, Statement, Transaction } from 'better-sqlite3';
 import { keyHash } from '../db/keyHash.ts';
 import { inChunks, type MultiRowStatement, multiRowStatement } from '../db/multiRowStatement.ts';
 import { KEY_LIMITS } from '../db/sizes.ts';
-import { unsynced } from '../db/unsynced.ts';
 
 /** What identifies an event (spec 2.3), with the session interned and the event_id hashed; and its seq. */
 export interface KeyEntry {
@@ -117,9 +116,8 @@ export class EventKeys {
   }
 
   /**
-   * Moves the next keys to the file, in a transaction of its own. Call it between commits. Not synced: the keys of a step that a
-   * power failure undoes are read back. Keys that came after the move began stay in memory. A crash leaves some in both places, which
-   * OR IGNORE skips.
+   * Moves the next keys to the file, in a transaction of its own. Call it between commits. Keys that came after the move
+   * began stay in memory. A crash leaves some in both places, which OR IGNORE skips.
    * @returns whether the move is over. @throws {SqliteError} if a step fails; calling again repeats that step.
    */
   moveStep(): boolean {
@@ -128,10 +126,7 @@ export class EventKeys {
       this.#moveUpTo = seq;
       this.#lastMovedSession = session;
     }
-    const upTo = this.#moveUpTo;
-    unsynced(this.#db, () => {
-      if (this.#moveSome.immediate(upTo)) this.#moveUpTo = undefined;
-    });
+    if (this.#moveSome.immediate(this.#moveUpTo)) this.#moveUpTo = undefined;
     this.recount();
     return this.#moveUpTo === undefined;
   }

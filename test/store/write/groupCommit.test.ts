@@ -107,16 +107,3 @@ t.test('after a failed sync the log is not checkpointed any more: it may not be 
   t.equal(writer.checkpoints.isDue, false);
   t.equal(bytes(), before);
 });
-
-t.test('if commits are no longer synced after a step of a prune, nothing is stored any more', async (t) => {
-  const { db, writer, told } = makeWriter(t);
-  await writer.append(one());
-  const { pragma } = db;
-  db.pragma = (source, options) => {
-    if (source === 'synchronous = FULL') throw new Error('no memory');
-    return pragma.call(db, source, options);
-  };
-  t.throws(() => writer.step(() => {}), { code: 'SQLITE_IOERR' });
-  t.strictSame(told, ['fatal']);
-  t.match(await refusal(writer.append(one())), ['storage_failed']);
-});
