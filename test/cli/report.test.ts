@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { reportOf } from '../../src/session/report/reportPage.ts';
 import { Damage } from '../../src/store/read/damage.ts';
 import { sessionId } from '../../src/store/read/sessions.ts';
-import { besideDaemon, courtd } from '../harness/daemon.ts';
+import { courtd } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { Committer, court, scratch } from '../harness/scratchStore.ts';
@@ -69,27 +69,6 @@ t.test('the report is one page that loads nothing, runs nothing and takes no tex
   t.notMatch(text, '\u202e');
   t.notMatch(text, 'x'.repeat(41));
   t.match(text, /\n<h1>[^\n]* · 14 March 2026<\/h1>\n<p>Session [^\n]*\\u202e<\/p>\n/);
-});
-
-t.test('the report of a session of which a player was erased does not name them', async (t) => {
-  const { folder: data, db } = scratch(t);
-  const named = (type: string, i: number) =>
-    event({
-      session_id: 's',
-      event_id: `${type}-${i}`,
-      type,
-      payload: { player_id: 'anna-17', x_ft: 1, y_ft: 2 },
-    });
-  const sent = Array.from({ length: 5 }, (_, i) => named('PLAYER_POSITION', i));
-  new Committer(db).append(...court(...sent, named('BALL_HIT', 0)));
-  db.close();
-  const report = async () => (await courtd(['report', 's', '--data', data])).stdout;
-  t.match(await report(), /anna-17/);
-  t.match(await besideDaemon(t, data, 'player', 'erase', 'anna-17', '--yes'), { status: 0 });
-  const page = await report();
-  t.match(page, /erased-[0-9a-f]{8}/);
-  t.notMatch(page, /anna-17/);
-  t.match(page, /<dt>Left out<\/dt><dd>5 positions without x_ft or y_ft\.</);
 });
 
 t.test('the sections of a report have one order, also if they are empty', async (t) => {

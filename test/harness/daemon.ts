@@ -114,14 +114,6 @@ function finder(wanted: Wanted): (line: LogLine) => boolean {
   return ({ msg }) => (typeof wanted === 'string' ? msg === wanted : wanted.test(msg));
 }
 
-/** Runs a command that needs the daemon, with one that is started for it. */
-export async function besideDaemon(t: Cleanup, data: string, ...args: string[]): Promise<CommandResult> {
-  const daemon = await Daemon.run(t, data, '');
-  const result = await daemon.command(...args);
-  await daemon.stop();
-  return result;
-}
-
 export class Daemon {
   readonly data: string;
   readonly token: string;

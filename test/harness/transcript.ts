@@ -14,7 +14,7 @@ import { ageEvents } from './scratchStore.ts';
  * output, `! ` before standard error, `= ` before an exit status other than 0. Commands are those of the shell, and:
  *
  *     $ serve [OPTIONS]              starts the daemon        $ stop | $ kill                ends it
- *     $ post [-t TOKEN] JSON         posts events, whose other fields have a value; 'TEXT' as it is
+ *     $ post [-t TOKEN] JSON         posts events, whose other fields have a value; 'TEXT' and base64:… as they are
  *     $ sql STATEMENTS               changes the database     $ age DAYS [WHERE]             moves receipts back
  *
  * `/box` is the folder of the box, `/box/data` its data directory. What differs from run to run is shown as TIME, ID, SIZE and so on.
@@ -153,7 +153,7 @@ export class Transcript {
   async #serve(options: readonly string[]): Promise<CommandResult> {
     const data = path.join(this.#folder, 'data');
     this.#daemon =
-      this.#token === ''
+      this.#token === '' || !fs.existsSync(path.join(data, 'courtd.db'))
         ? await Daemon.start(this.#t, options, data)
         : await Daemon.run(this.#t, data, this.#token, options);
     this.#token = this.#daemon.token;
@@ -187,6 +187,7 @@ export class Transcript {
 /** @returns what is posted: valid events of which some fields are given, or a text in quotes. */
 function bodyOf(text: string): unknown {
   if (text.startsWith("'")) return text.slice(1, -1);
+  if (text.startsWith('base64:')) return Buffer.from(text.slice(7), 'base64');
   const given: unknown = JSON.parse(text);
   const whole = (fields: object) => event({ event_id: 'e', eot: EOT, ...fields });
   return Array.isArray(given) ? given.map(whole) : whole(given as object);

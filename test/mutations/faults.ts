@@ -48,7 +48,7 @@ const TABLE: readonly (readonly [name: string, file: string, test: string, from:
   ['a prune deletes what has not been shipped', 'store/keep/expiredEvents', 'store/keep/prune',
     'Math.max(hold.afterSeq, ',
     'Math.max(hold.afterSeq + 3, '],
-  ['a restore brings back an erased player', 'store/keep/restoreDatabase', 'cli/player-return',
+  ['a restore brings back an erased player', 'store/keep/restoreDatabase', 'cli/golden',
     'const kept = keptOf(target);',
     `const kept = keptOf('');`],
   ['a resend of an erased event is stored again', 'store/write/duplicates', 'cli/golden',
