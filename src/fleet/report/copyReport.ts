@@ -34,12 +34,12 @@ export function viewCopy(
   const place = isRunning ? report.place : env.COURTD_COPY_DIR;
   if (place === undefined) return null;
   const upTo = (epochs: readonly Epoch[]) => knownUpTo(report?.epoch, report?.seq, epochs);
-  const { epochs, behind } = readLag((epochs) => upTo(epochs) ?? 0);
+  const lag = readLag((epochs) => upTo(epochs) ?? 0);
   const stopped = 'Nothing keeps the copy current. Run "sudo systemctl start courtd-copy".';
   return {
     place,
-    seq: upTo(epochs) ?? null,
-    ...behindBy(behind),
+    seq: upTo(lag.epochs) ?? null,
+    ...behindBy(lag),
     last_at: report?.last_at ?? null,
     error: report?.error ?? (isRunning ? null : stopped),
   };

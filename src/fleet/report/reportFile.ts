@@ -90,8 +90,7 @@ export function knownUpTo(
   return Math.min(seq, ...epochs.slice(at + 1).map(({ fromSeq }) => fromSeq));
 }
 
-/** @returns how far another place is behind this log, as `status` has it; null: unknown. */
-export function behindBy(behind: Lag['behind'], nowMs = Date.now()) {
-  const secondsSince = (ms = nowMs) => Math.max(0, Math.round((nowMs - ms) / 1_000));
-  return { behind_events: behind?.events ?? null, behind_s: behind ? secondsSince(behind.oldestMs) : null };
+/** @returns how far another place is behind this log, as `status` has it. */
+export function behindBy({ events, oldestMs }: Lag, nowMs = Date.now()) {
+  return { behind_events: events, behind_s: Math.max(0, Math.round((nowMs - (oldestMs ?? nowMs)) / 1_000)) };
 }

@@ -38,7 +38,8 @@ export function viewShip(
   const report = shipReport.read(runDirectory(env, directory.path));
   if (report === undefined && url === undefined) return null;
   const shippedOf = (epochs: readonly Epoch[]) => knownUpTo(report?.epoch, report?.shipped_seq, epochs);
-  const { epochs, newestSeq, behind } = readLag((all) => shippedOf(all) ?? 0);
+  const lag = readLag((epochs) => shippedOf(epochs) ?? 0);
+  const { epochs, newestSeq } = lag;
   const epoch = epochs.at(-1)?.name ?? null;
   const running = report !== undefined && isRecent(report);
   const isFenced = report?.state === 'fenced' && report.epoch === epoch;
@@ -48,12 +49,12 @@ export function viewShip(
     box: report?.box ?? box ?? null,
     epoch,
     url: report?.url ?? (url === undefined ? null : shownUrl(url)),
-    state: isFenced ? 'fenced' : stateOf(report, running, behind?.events ?? 0),
+    state: isFenced ? 'fenced' : stateOf(report, running, lag.events),
     shipped_seq: shippedOf(epochs) ?? null,
     newest_seq: newestSeq,
-    ...behindBy(behind),
+    ...behindBy(lag),
     last_ack_at: report?.last_ack_at ?? null,
-    error: told ?? (running || (behind?.events ?? 0) === 0 ? null : stopped),
+    error: told ?? (running || lag.events === 0 ? null : stopped),
   };
 }
 
