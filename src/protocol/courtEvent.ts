@@ -36,7 +36,7 @@ export interface CourtEvent {
   /** JSON text of an object of the envelope's unknown fields; null if there are none. */
   readonly extra: string | null;
   /** Whether an erasure has removed a player (playerRedaction.ts): the event differs from what was sent. */
-  readonly erased?: boolean | undefined;
+  readonly erased?: boolean | 1 | null | undefined;
   /** Known fields of the payload that hold another kind of value, as `describeOdd` describes them. Not stored. */
   readonly odd?: readonly string[] | undefined;
 }

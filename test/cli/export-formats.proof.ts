@@ -108,7 +108,7 @@ t.test('the memory of Parquet does not grow with the events', async (t) => {
     for (let at = 20_000; at < 420_000; at += 500) yield speeds();
     grown = usedMib() - before;
   }
-  for await (const _piece of toParquet(chunks(), () => AS_OF));
+  for await (const _piece of toParquet(chunks(), AS_OF));
   // The values of the rows take 200 MiB. What has been freed is not always noted at once.
   t.ok(grown < 48, `${grown.toFixed(1)} MiB`);
 });
@@ -123,7 +123,7 @@ t.test('a full sheet takes a bounded part of memory, and one more row is refused
     for (let left = SHEET_ROWS - 2; left > 0; left -= 500) yield bounces(Math.min(500, left));
     grown = usedMib() - before;
   }
-  const pieces = [...toWorkbook('long', chunks(), () => AS_OF)];
+  const pieces = [...toWorkbook('long', chunks(), AS_OF)];
   // The rows are 250 MiB of XML. What has been freed is not always noted at once.
   t.ok(grown < 128, `${grown.toFixed(1)} MiB`);
   const xml = sheetsOf(unzip(Buffer.concat(pieces))).get('Bounces') ?? '';

@@ -213,7 +213,6 @@ export class Box {
   /** @returns whether it came to the end. */
   async #stop(): Promise<boolean> {
     this.ending.abort();
-    this.tail?.close();
     if (this.store !== undefined) await this.#alone(this.store.close());
     return !this.isOver;
   }

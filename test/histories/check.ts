@@ -3,7 +3,7 @@ import type { DataDirectory } from '../../src/base/dataDirectory.ts';
 import type { Arrival } from '../../src/protocol/courtEvent.ts';
 import { readEpochs } from '../../src/store/db/epochs.ts';
 import { failureKind } from '../../src/store/db/sqliteErrors.ts';
-import { ArrivalReader } from '../../src/store/read/arrivalReader.ts';
+import { arrivalsAfter } from '../../src/store/read/arrivals.ts';
 import { keyState } from '../harness/scratchStore.ts';
 import { countsAreRight } from '../harness/storedReader.ts';
 import { sentOf } from './events.ts';
@@ -17,8 +17,7 @@ import TrackedDatabase from './standIns/sqlite.ts';
 export function check(directory: DataDirectory, model: Model, isLast = false): void {
   const db = new TrackedDatabase(directory.file('database'));
   try {
-    const reader = new ArrivalReader(db);
-    const { events, damage } = readAll(reader);
+    const { events, damage } = readAll(db);
     if (damage > 0) model.violate(`${damage} events are damaged`);
     model.epochsAre(readEpochs(db));
     model.found(events.map((arrival) => ({ sent: sentOf(arrival), arrival })));
@@ -46,7 +45,7 @@ export function readStored(file: string, model: Model, readonly: boolean): Arriv
   let db: Database.Database | undefined;
   try {
     db = new TrackedDatabase(file, { readonly });
-    const { events, damage } = readAll(new ArrivalReader(db));
+    const { events, damage } = readAll(db);
     if (damage > 0) model.violate(`${damage} events of ${file} are damaged`);
     return events;
   } catch (error) {
@@ -57,11 +56,11 @@ export function readStored(file: string, model: Model, readonly: boolean): Arriv
   }
 }
 
-function readAll(reader: ArrivalReader) {
+function readAll(db: Database.Database) {
   const events: Arrival[] = [];
   let damage = 0;
   for (let seq = 0; ; ) {
-    const chunk = reader.after(seq, 1000);
+    const chunk = arrivalsAfter(db, seq, 1000);
     events.push(...chunk.events);
     damage += chunk.damage.events;
     seq = chunk.upTo;

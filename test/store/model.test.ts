@@ -8,9 +8,8 @@ import type { CourtEvent } from '../../src/protocol/courtEvent.ts';
 import { openDatabase } from '../../src/store/db/openDatabase.ts';
 import { sessionCounter } from '../../src/store/db/sessionCounter.ts';
 import { deleteEmptySessions, eventRemoval, keysWithoutEvent } from '../../src/store/keep/pruneEvents.ts';
-import { lostBounds } from '../../src/store/read/sessionBounds.ts';
 import { type ReadEvent, readSession } from '../../src/store/read/sessionReader.ts';
-import { listSessions, type SessionLine, sessionId } from '../../src/store/read/sessions.ts';
+import { listSessions, lostBounds, type SessionLine, sessionId } from '../../src/store/read/sessions.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { Committer, court, keyState, stepsOf, unbindable } from '../harness/scratchStore.ts';
@@ -166,14 +165,14 @@ class Pair {
     const expected = sorted.length === 0 ? undefined : [sorted.length, sorted[0]!.eot, sorted.at(-1)!.eot];
     if (String(told) !== String(expected)) throw new Error(`${name}: ${told} are told, not ${expected}`);
     if (sorted.length === 0) return;
-    const chunks = [...readSession(this.#other, sessionId(this.#other, name))];
-    const read = chunks.flatMap(({ events }) => events.map(text)).join();
+    const chunks = [...readSession(this.#other, sessionId(this.#other, name)).chunks];
+    const read = chunks.flat().map(text).join();
     if (read !== sorted.map(text).join())
       throw new Error(`${name}: ${read} are read, not ${sorted.map(text)}`);
     const highest = new Map<string, number>();
     for (const { eventId, revision } of sorted)
       highest.set(eventId, Math.max(revision, highest.get(eventId) ?? 0));
-    for (const { eventId, revision, current } of chunks.flatMap(({ events }) => events))
+    for (const { eventId, revision, current } of chunks.flat())
       if (current !== (revision === highest.get(eventId)))
         throw new Error(`${name}: ${eventId} ${revision} is${current ? '' : ' not'} current`);
   }

@@ -44,7 +44,7 @@ export function define(command: Command): void {
 async function list(options: DataOption & JsonOption): Promise<void> {
   const damage = new Damage();
   const players = await withDatabase(options, async (db) => {
-    const counts = new PlayerCounts(db);
+    const counts = new PlayerCounts();
     // The name that an erasure has put in the place of a player is no player.
     const isSomebody = ({ erased, player }: NamedEvent) => !(erased && isErasedName(player));
     await eachNamed(db, damage, (events) => counts.add(events.filter(isSomebody)));

@@ -8,8 +8,7 @@ import { type Arrival, arrivalToJson, markLate } from '../../protocol/courtEvent
 import { eotToNs } from '../../protocol/eot.ts';
 import { EotWindow, type Left } from '../../protocol/eotWindow.ts';
 import type { DataOption } from '../../store/db/withDatabase.ts';
-import { ArrivalLog, type Arrivals, TemporarilyUnreadable } from '../../store/read/arrivalLog.ts';
-import type { ArrivalFilter } from '../../store/read/arrivalReader.ts';
+import { ArrivalLog, type Arrivals, mayPass } from '../../store/read/arrivalLog.ts';
 import { integer, json, ofType } from '../options/optionParsers.ts';
 import { type JsonOption, say, stdoutSink } from '../terminal/output.ts';
 
@@ -38,11 +37,15 @@ export function define(command: Command): void {
     .action((_options, command) => tail(command.optsWithGlobals()));
 }
 
-interface TailOptions extends DataOption, JsonOption, ArrivalFilter {
+interface TailOptions extends DataOption, JsonOption {
   /** A seq; absent: the newest NEWEST_SHOWN events; `-`: serveLog, for a shipper. */
   readonly after?: number | '-';
   readonly follow?: boolean;
   readonly order: 'arrival' | 'eot';
+  readonly session?: string;
+  readonly type?: string;
+  readonly court?: string;
+  readonly source?: string;
 }
 
 const NEWEST_SHOWN = 10;
@@ -52,47 +55,43 @@ async function tail(options: TailOptions): Promise<void> {
   if (options.follow) yieldToIngest();
   const { after, session, type, court, source } = options;
   if (after === '-') return tailForShipper(options.data);
-  const log = new ArrivalLog(options.data, { session, type, court, source });
+  const log = new ArrivalLog(options.data, { sessionId: session, type, courtId: court, source });
   const { write } = stdoutSink();
   const toLine = options.json ? jsonLine : lineForPeople(options.order);
   const window = options.order === 'eot' ? new EotWindow<Arrival>() : undefined;
   const print = (left: readonly Left<Arrival>[] = []) =>
     left.length === 0 ? undefined : write(left.map(({ event, isLate }) => toLine(event, isLate)).join(''));
   const patiently = patience(options.follow === true);
-  try {
-    let seq = after ?? (await patiently(() => log.beforeNewest(NEWEST_SHOWN)));
-    let end: number | undefined;
-    let hasShown = false;
-    for (;;) {
-      const arrivals = await patiently(() => log.after(seq, READ_CHUNK_ROWS));
-      if (end === undefined) tellBeyond(seq, arrivals);
-      end ??= arrivals.lastSeq;
-      tellRestored(seq, arrivals);
-      seq = arrivals.upTo;
-      const now = performance.now();
-      await print(arrivals.events.flatMap((event) => window?.take(event, now) ?? { event, isLate: false }));
-      // Signals are seen between the turns of the event loop.
-      await setImmediate();
-      if (arrivals.damage.isFound) {
-        say(`courtd: ${arrivals.damage}`);
-        process.exitCode = 1;
-      }
-      hasShown ||= arrivals.events.length > 0;
-      if (!options.follow && (arrivals.isLast || seq >= end)) {
-        await print(window?.rest());
-        // A program with a cursor often finds nothing new; a person may have misspelt a name.
-        if (!hasShown && after === undefined) say('No event matched.');
-        return;
-      }
-      if (!arrivals.isLast) continue;
-      // While nothing new arrives, print the events that are held.
-      for (; ; await print(window?.due(performance.now()))) {
-        await sleep(FOLLOW_POLL_MS);
-        if (log.mayHaveNew()) break;
-      }
+  let seq = after ?? (await patiently(() => log.beforeNewest(NEWEST_SHOWN)));
+  let end: number | undefined;
+  let hasShown = false;
+  for (;;) {
+    const arrivals = await patiently(() => log.after(seq, READ_CHUNK_ROWS));
+    if (end === undefined) tellBeyond(seq, arrivals);
+    end ??= arrivals.lastSeq;
+    tellRestored(seq, arrivals);
+    seq = arrivals.upTo;
+    const now = performance.now();
+    await print(arrivals.events.flatMap((event) => window?.take(event, now) ?? { event, isLate: false }));
+    // Signals are seen between the turns of the event loop.
+    await setImmediate();
+    if (arrivals.damage.isFound) {
+      say(`courtd: ${arrivals.damage}`);
+      process.exitCode = 1;
     }
-  } finally {
-    log.close();
+    hasShown ||= arrivals.events.length > 0;
+    if (!options.follow && (arrivals.isLast || seq >= end)) {
+      await print(window?.rest());
+      // A program with a cursor often finds nothing new; a person may have misspelt a name.
+      if (!hasShown && after === undefined) say('No event matched.');
+      return;
+    }
+    if (!arrivals.isLast) continue;
+    // While nothing new arrives, print the events that are held.
+    for (; ; await print(window?.due(performance.now()))) {
+      await sleep(FOLLOW_POLL_MS);
+      if (log.mayHaveNew()) break;
+    }
   }
 }
 
@@ -136,7 +135,7 @@ function tellBeyond(seq: number, { lastSeq }: Arrivals): void {
 /** @returns what runs work that reads, and with --follow waits for a database that was there and is away. */
 function patience(follows: boolean) {
   let hasRead = false;
-  return async <Result>(work: () => Result | Promise<Result>): Promise<Result> => {
+  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
     for (let told = ''; ; await sleep(FOLLOW_POLL_MS)) {
       try {
         const result = await work();
@@ -144,7 +143,7 @@ function patience(follows: boolean) {
         if (told !== '') say('courtd: The database can be read again.');
         return result;
       } catch (error) {
-        if (!(error instanceof TemporarilyUnreadable && follows && hasRead)) throw error;
+        if (!(follows && hasRead && mayPass(error))) throw error;
         if (told !== error.message) say(`courtd: ${error.message} Waiting for it.`);
         told = error.message;
       }

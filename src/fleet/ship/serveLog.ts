@@ -46,36 +46,32 @@ export async function* serveLog(
   const pseudonyms = players === 'pseudonym' ? new Pseudonyms(secret) : undefined;
   const log = new ArrivalLog(directory);
   const read = (after: number) => log.after(after, CHUNK_LIMITS.events);
-  try {
-    const { epochs, lastSeq, prunedSeq } = read(Number.MAX_SAFE_INTEGER);
-    const head: LogHead = { epochs, newest_seq: lastSeq, pruned_seq: prunedSeq };
-    yield [`${JSON.stringify(head)}\n`];
-    let seq = await after();
-    for (let known = Math.max(0, seq - LEARNT_EVENTS); pseudonyms !== undefined && known < seq; ) {
-      const { events, upTo, restored } = read(known);
-      if (restored !== undefined) return;
-      pseudonyms.learn(events);
-      known = Math.max(upTo, known + 1);
+  const { epochs, lastSeq, prunedSeq } = await read(Number.MAX_SAFE_INTEGER);
+  const head: LogHead = { epochs, newest_seq: lastSeq, pruned_seq: prunedSeq };
+  yield [`${JSON.stringify(head)}\n`];
+  let seq = await after();
+  for (let known = Math.max(0, seq - LEARNT_EVENTS); pseudonyms !== undefined && known < seq; ) {
+    const { events, upTo, restored } = await read(known);
+    if (restored !== undefined) return;
+    pseudonyms.learn(events);
+    known = Math.max(upTo, known + 1);
+  }
+  let idleAt = 0;
+  while (!signal.aborted) {
+    const arrivals = await read(seq);
+    if (arrivals.restored !== undefined) return;
+    const events = pseudonyms?.under(arrivals.events) ?? arrivals.events;
+    if (arrivals.damage.isFound) onDamage(`${arrivals.damage}`);
+    const lines = events.filter((one) => one.seq > seq).map(arrivalToJson);
+    if (lines.length > 0 || performance.now() >= idleAt) {
+      yield* chunksOf(lines, arrivals.isLast);
+      idleAt = performance.now() + IDLE_MS;
     }
-    let idleAt = 0;
-    while (!signal.aborted) {
-      const arrivals = read(seq);
-      if (arrivals.restored !== undefined) return;
-      const events = pseudonyms?.under(arrivals.events) ?? arrivals.events;
-      if (arrivals.damage.isFound) onDamage(`${arrivals.damage}`);
-      const lines = events.filter((one) => one.seq > seq).map(arrivalToJson);
-      if (lines.length > 0 || performance.now() >= idleAt) {
-        yield* chunksOf(lines, arrivals.isLast);
-        idleAt = performance.now() + IDLE_MS;
-      }
-      seq = arrivals.upTo;
-      if (!arrivals.isLast) continue;
-      await pause(GATHER_MS, signal);
-      while (!signal.aborted && !log.mayHaveNew() && performance.now() < idleAt)
-        await pause(FOLLOW_POLL_MS, signal);
-    }
-  } finally {
-    log.close();
+    seq = arrivals.upTo;
+    if (!arrivals.isLast) continue;
+    await pause(GATHER_MS, signal);
+    while (!signal.aborted && !log.mayHaveNew() && performance.now() < idleAt)
+      await pause(FOLLOW_POLL_MS, signal);
   }
 }
 

@@ -12,14 +12,14 @@ export const BINARY_FORMATS: readonly Format[] = ['xlsx', 'parquet'];
 
 /**
  * @param chunks the events of a session, by eot, and by arrival if that is equal.
- * @param asOf of these events, once the first chunk has been read.
+ * @param asOf of these events.
  * @yields the file in one format, piece by piece.
  */
 export async function* encode(
   format: Format,
   session: string,
   chunks: Iterable<readonly ReadEvent[]>,
-  asOf: () => AsOf,
+  asOf: AsOf,
 ): AsyncGenerator<string | Uint8Array> {
   if (format === 'xlsx') yield* (await import('./sessionWorkbook.ts')).toWorkbook(session, chunks, asOf);
   else if (format === 'parquet') yield* (await import('./parquet.ts')).toParquet(chunks, asOf);
@@ -57,7 +57,7 @@ function csvRecord(event: ReadEvent): string {
     ...payloadCells(event.payload).map((cell) => quoted(cell ?? '')),
     quoted(event.payload),
     quoted(event.extra ?? ''),
-    event.erased === true,
+    Boolean(event.erased),
   ];
   return `${cells.join(',')}\r\n`;
 }

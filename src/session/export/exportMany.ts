@@ -78,7 +78,7 @@ export async function exportMany(options: ManyOptions, teller: ExportTeller): Pr
 function dayOf(db: Database, session: number, { since, until }: ManyOptions): string | undefined {
   let isChosen = false;
   let first = { seq: Number.POSITIVE_INFINITY, receivedMs: 0 };
-  for (const { events } of readSession(db, session, { damage: new Damage() })) {
+  for (const events of readSession(db, session).chunks) {
     for (const event of events) {
       if (event.seq < first.seq) first = event;
       const ns = BigInt(event.receivedMs) * NS_PER_MS;

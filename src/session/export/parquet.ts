@@ -51,17 +51,17 @@ const TYPED: Readonly<Record<ColumnName, Typed>> = {
   received_at: [TIME, ({ receivedMs }) => BigInt(receivedMs) * NS_PER_MS],
   payload: [TEXT, ({ payload }) => payload],
   extra: [TEXT, ({ extra }) => extra, 'optional'],
-  erased: [BOOLEAN, ({ erased }) => erased === true],
+  erased: [BOOLEAN, ({ erased }) => Boolean(erased)],
   eot_text: [TEXT, ({ eot }) => eot],
 };
 
 const NAMES = DICTIONARY.map(({ name }) => name);
 const VALUES_OF = NAMES.map((name) => TYPED[name][1]);
 
-/** @yields the events as Parquet for analysts: a row an event, a row group at a time. @param asOf see `encode`. */
+/** @yields the events as Parquet for analysts: a row an event, a row group at a time. */
 export async function* toParquet(
   chunks: Iterable<readonly ReadEvent[]>,
-  asOf: () => AsOf,
+  asOf: AsOf,
 ): AsyncGenerator<Uint8Array> {
   const bytes = new ByteWriter();
   // Written at the end.
@@ -85,8 +85,10 @@ export async function* toParquet(
     await file.write({ columnData, rowGroupSize: ROW_GROUP_EVENTS });
     yield* flush();
   }
-  const { seq, ms } = asOf();
-  kvMetadata.push({ key: 'courtd.as_of', value: JSON.stringify({ seq, made_at: isoTime(ms) }) });
+  kvMetadata.push({
+    key: 'courtd.as_of',
+    value: JSON.stringify({ seq: asOf.seq, made_at: isoTime(asOf.ms) }),
+  });
   await file.finish();
   yield* flush();
 }

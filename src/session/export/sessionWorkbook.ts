@@ -39,13 +39,12 @@ const LISTS = EVENT_TYPES.filter((type) => TYPES[type].about === 'ball').map((ty
 /**
  * Rows are compressed as they come, and wait in memory: 25 MB for a session of a million events.
  * @param chunks current revisions only.
- * @param asOf see `encode`.
  * @yields a workbook for coaches.
  */
 export function* toWorkbook(
   session: string,
   chunks: Iterable<readonly ReadEvent[]>,
-  asOf: () => AsOf,
+  asOf: AsOf,
 ): Generator<Uint8Array> {
   const totals = new SessionTotals();
   const lists = LISTS.map(({ title, names }, i) => new Sheet(i + 1, title, columns(...names)));
@@ -65,7 +64,7 @@ export function* toWorkbook(
       list?.sheet.row([{ ms: eotMs, text: eot }, courtId, source, ...values!, confidence, revision, eventId]);
     }
   }
-  const summary = summarySheet(session, totals, asOf());
+  const summary = summarySheet(session, totals, asOf);
   const players = new Sheet(
     lists.length + 2,
     'Players',

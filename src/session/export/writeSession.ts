@@ -38,23 +38,19 @@ export async function writeSession(
   sink: Sink,
   teller: ExportTeller,
 ): Promise<number> {
-  let [read, written] = [0, 0];
-  let asOf: AsOf = { seq: 0, ms: 0 };
-  const onBegin = (begun: AsOf) => {
-    asOf = begun;
-  };
+  let written = 0;
   // A coach wants one row per event.
   const currentOnly = current === true || format === 'xlsx';
-  const filter = { type, court, fromNs: from, toNs: to, currentOnly, damage, onBegin };
-  function* chunks() {
-    for (const { events, scanned } of readSession(db, session, filter)) {
-      read += scanned;
+  const filter = { type, court, fromNs: from, toNs: to, currentOnly };
+  const { asOf, chunks } = readSession(db, session, filter, damage);
+  function* counting() {
+    for (const events of chunks) {
       written += events.length;
       yield events;
-      teller.show(() => `${read} events read, ${written} written`);
+      teller.show(() => `${written} events written`);
     }
   }
-  for await (const piece of encode(format, name, chunks(), () => asOf)) await sink.write(piece);
+  for await (const piece of encode(format, name, counting(), asOf)) await sink.write(piece);
   sink.commit();
   teller.say(writtenSentence(written, asOf, sink));
   if (format === 'xlsx') teller.say('A row is a bounce, a hit or a speed; all other events are counted.');

@@ -5,7 +5,7 @@ import { DAY_MS, NS_PER_MS } from '../../base/units.ts';
 import { courtdVersion } from '../../base/version.ts';
 import type { CourtName } from '../../protocol/courtLines.ts';
 import { eotToNs } from '../../protocol/eot.ts';
-import { Damage } from '../../store/read/damage.ts';
+import type { Damage } from '../../store/read/damage.ts';
 import { type EventFilter, readSession } from '../../store/read/sessionReader.ts';
 import { type SessionLine, sessionLine } from '../../store/read/sessions.ts';
 import { SessionTally } from '../analysis/sessionTally.ts';
@@ -22,7 +22,7 @@ export function reportOf(db: Database, id: number, lines: CourtName, damage: Dam
   const line = sessionLine(db, id);
   const { range, all } = rangeOf(db, id, line);
   const tally = new SessionTally(lines);
-  for (const { events } of readSession(db, id, { ...range, damage }))
+  for (const events of readSession(db, id, range, damage).chunks)
     for (const event of events) tally.add(event);
   tally.end();
   return pageOf({ line, tally, oddTimes: Math.max(0, (all ?? tally.events) - tally.events) });
@@ -34,8 +34,7 @@ function rangeOf(db: Database, id: number, line: SessionLine): { range: EventFil
   const dayNs = BigInt(DAY_MS) * NS_PER_MS;
   if (firstNs === undefined || lastNs === undefined || lastNs - firstNs <= dayNs) return { range: {} };
   const times: number[] = [];
-  for (const { events } of readSession(db, id, { damage: new Damage() }))
-    for (const { eotMs } of events) times.push(eotMs);
+  for (const events of readSession(db, id).chunks) for (const { eotMs } of events) times.push(eotMs);
   const medianNs = BigInt(times[Math.floor(times.length / 2)] ?? 0) * NS_PER_MS;
   return { range: { fromNs: medianNs - dayNs, toNs: medianNs + dayNs + 1n }, all: times.length };
 }

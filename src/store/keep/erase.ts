@@ -4,8 +4,8 @@ import { NS_PER_MS } from '../../base/units.ts';
 import { NOTHING } from '../../protocol/playerRedaction.ts';
 import { checksumOf, nsOf, originChecksum } from '../db/checksum.ts';
 import { overwriteDeleted } from '../db/schema.ts';
-import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow } from '../read/arrivalRow.ts';
 import { Damage } from '../read/damage.ts';
+import { EVENT_COLUMNS, EVENTS, isVerified, type StoredEvent } from '../read/storedEvent.ts';
 import { addErasures, ErasedPlayers, erasureOf, FOREVER_NS, readErasures } from '../write/ledger.ts';
 import { Redactor } from '../write/redactor.ts';
 import { paceOf, runSteps, type Step, type StepContext, type StepProgress } from './steps.ts';
@@ -108,12 +108,9 @@ function* erasing(
   tally: Erased,
   on: StepProgress = () => {},
 ): Generator<Step> {
-  const decoder = new ArrivalDecoder(db);
-  const events = db
-    .prepare<[number, number], ArrivalRow>(
-      `SELECT ${ARRIVAL_COLUMNS} FROM event e WHERE seq > ? AND seq <= ? ORDER BY seq`,
-    )
-    .raw();
+  const events = db.prepare<[number, number], StoredEvent>(
+    `SELECT ${EVENT_COLUMNS} FROM ${EVENTS} WHERE e.seq > ? AND e.seq <= ? ORDER BY e.seq`,
+  );
   const update = db.prepare(
     'UPDATE event SET payload = @payload, extra = @extra, checksum = @checksum, erased = 1 WHERE seq = @seq',
   );
@@ -123,11 +120,11 @@ function* erasing(
   for (let after = first - 1; after < last; ) {
     const upTo = Math.min(last, after + READS_PER_ROW * rows());
     const lefts: object[] = [];
-    for (const row of events.iterate(after, upTo)) {
-      const left = leftOf(row, decoder, redactor);
+    for (const event of events.iterate(after, upTo)) {
+      const left = leftOf(event, redactor);
       if (left === undefined) continue;
-      lefts.push({ ...left, seq: row[0] });
-      tally.sessions = sessions.add(row[1]).size;
+      lefts.push({ ...left, seq: event.seq });
+      tally.sessions = sessions.add(event.sessionId).size;
       tally[left.payload === NOTHING.payload ? 'emptied' : 'renamed']++;
     }
     const step = () => {
@@ -151,10 +148,10 @@ function* erasing(
  * A damaged event loses all if it may name a player, and stays damaged.
  * @returns what is left of an event without the players of a redactor; undefined if it names none.
  */
-function leftOf(row: ArrivalRow, decoder: ArrivalDecoder, redactor: Redactor) {
-  const found = decoder.event(row, new Damage());
-  if (found === undefined)
-    return redactor.names(`${row[11]} ${row[12]}`) ? { ...NOTHING, checksum: row[10] } : undefined;
+function leftOf(found: StoredEvent, redactor: Redactor) {
+  const { payload, extra, checksum } = found;
+  if (!isVerified(found, new Damage()))
+    return redactor.names(`${payload} ${extra}`) ? { ...NOTHING, checksum } : undefined;
   const event = { ...found, eotNs: nsOf(found.eotHigh, found.eotLow) };
   const left = redactor.redact(event);
   if (left === event) return undefined;

@@ -5,7 +5,7 @@ import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
 import { type PreviousFile, previousFiles } from '../db/previousDatabases.ts';
 import { sessionCounter } from '../db/sessionCounter.ts';
 import { STEP_KEYS } from '../db/sizes.ts';
-import { lostBounds } from '../read/sessionBounds.ts';
+import { lostBounds } from '../read/sessions.ts';
 import { Expired, expiredEvents, isOfAll, type PruneSelection } from './expiredEvents.ts';
 import { paceOf, runSteps, type Step, type StepContext, type StepWriter } from './steps.ts';
 
@@ -99,7 +99,7 @@ export function eventRemoval(db: Database): (seqs: readonly number[]) => void {
     `DELETE FROM conflict WHERE (session, seq) IN (SELECT session, seq FROM event WHERE ${among})`,
     `DELETE FROM conflict_copy WHERE ${among}`,
     `DELETE FROM event WHERE ${among}`,
-    // Readers in order of arrival report the gap (arrivalReader.ts).
+    // Readers in order of arrival report the gap (arrivals.ts).
     'UPDATE pruned SET up_to_seq = max(up_to_seq, (SELECT max(value) FROM json_each(@seqs)))',
   ].map((sql) => db.prepare<[{ seqs: string }]>(sql));
   const countSessions = sessionCounter(db);

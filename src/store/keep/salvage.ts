@@ -4,8 +4,8 @@ import Database from 'better-sqlite3';
 import { BATCH_EVENTS, COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { nsOf } from '../db/checksum.ts';
 import { type Epoch, readEpochs, sharedUpTo } from '../db/epochs.ts';
-import { ArrivalDecoder, type DecodedEvent } from '../read/arrivalRow.ts';
 import { Damage } from '../read/damage.ts';
+import { EVENT_COLUMNS, EVENTS, isVerified, type StoredEvent } from '../read/storedEvent.ts';
 import { Appender } from '../write/appender.ts';
 
 /** If the newest event cannot be found: how many may have come behind those whose keys are in the file (../write/keys.ts). */
@@ -33,14 +33,14 @@ interface SalvageTarget {
  * Reads a database that has been replaced, or is about to be, as far as possible: past every damaged page.
  * @yields what can be read of the events that are not in the target, in the order of arrival. @param lost counts the rest.
  */
-function* eventsIn(file: string, target: SalvageTarget, lost: Salvaged): Generator<DecodedEvent> {
+function* eventsIn(file: string, target: SalvageTarget, lost: Salvaged): Generator<StoredEvent> {
   let db: Database.Database | undefined;
-  let decoder: ArrivalDecoder;
+  let find: Database.Statement<[number], StoredEvent>;
   let lastSeq: number;
   try {
     // A connection that can write would change the file when it closes.
     db = new Database(file, { readonly: fs.existsSync(`${file}-wal`), timeout: COMMAND_BUSY_MS });
-    decoder = new ArrivalDecoder(db);
+    find = db.prepare(`SELECT ${EVENT_COLUMNS} FROM ${EVENTS} WHERE e.seq = ?`);
     lastSeq = lastSeqOf(db);
   } catch {
     db?.close();
@@ -52,14 +52,13 @@ function* eventsIn(file: string, target: SalvageTarget, lost: Salvaged): Generat
     const after = Math.min(sharedUpTo(epochs, target.epochs) ?? 0, target.lastSeq);
     let [read, lastRead, unreadable] = [0, after, 0];
     for (let seq = after + 1; seq <= lastSeq; seq++) {
-      const found = ifReadable(() => ({ row: decoder.row(seq) }));
-      const row = found?.row;
-      const event = row && ifReadable(() => decoder.event(row, new Damage()));
-      if (event !== undefined) {
+      const found = ifReadable(() => ({ event: find.get(seq) }));
+      // One that was pruned is not there, and has not been lost.
+      if (found !== undefined && found.event === undefined) continue;
+      if (found?.event !== undefined && isVerified(found.event, new Damage())) {
         [read, lastRead] = [read + 1, seq];
-        yield event;
-        // One that was pruned is not there, and has not been lost.
-      } else if (found === undefined || row !== undefined) unreadable++;
+        yield found.event;
+      } else unreadable++;
     }
     lost.unreadable += ifReadable(() => missingIn(db, after, read, lastRead)) ?? unreadable;
   } finally {
@@ -100,21 +99,21 @@ export async function salvage(
 ): Promise<Salvaged> {
   const salvaged = { accepted: 0, unreadable: 0, unreadableDatabases: 0 };
   const appender = new Appender(db);
-  const append = db.transaction((events: readonly DecodedEvent[]) => {
+  const append = db.transaction((events: readonly StoredEvent[]) => {
     const batches = events.map((event) => ({
       events: [{ ...event, eotNs: nsOf(event.eotHigh, event.eotLow) }],
       receivedMs: event.receivedMs,
     }));
     for (const { accepted } of appender.append(batches)) salvaged.accepted += accepted;
   });
-  const store = async (events: readonly DecodedEvent[]) => {
+  const store = async (events: readonly StoredEvent[]) => {
     append(events);
     while (appender.keys.isMoveDue) appender.keys.moveStep();
     // Signals are handled between two turns of the event loop.
     await setImmediate();
   };
   for (const file of files) {
-    let some: DecodedEvent[] = [];
+    let some: StoredEvent[] = [];
     for (const event of eventsIn(file, target, salvaged)) {
       some.push(event);
       if (some.length < BATCH_EVENTS) continue;

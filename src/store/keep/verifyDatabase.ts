@@ -4,8 +4,8 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { keyHash } from '../db/keyHash.ts';
 import { layoutOf, SCHEMA_VERSION } from '../db/schema.ts';
 import { startFault } from '../db/startFault.ts';
-import { ARRIVAL_COLUMNS, ArrivalDecoder, type ArrivalRow } from '../read/arrivalRow.ts';
 import { Damage } from '../read/damage.ts';
+import { EVENT_COLUMNS, EVENTS, isVerified, type StoredEvent } from '../read/storedEvent.ts';
 
 /** What a database contains. */
 export interface Contents {
@@ -99,11 +99,10 @@ export function verifyDatabase(file: string, { indexes = false } = {}): Contents
 /** Verifies every event. @param on is called with how many were read. @returns those that do not match their checksum. */
 function damagedEvents(db: Database.Database, on: (events: number) => void = () => {}): Damage {
   const damage = new Damage();
-  const decoder = new ArrivalDecoder(db);
-  const rows = db.prepare<[], ArrivalRow>(`SELECT ${ARRIVAL_COLUMNS} FROM event e ORDER BY e.seq`).raw();
+  const rows = db.prepare<[], StoredEvent>(`SELECT ${EVENT_COLUMNS} FROM ${EVENTS} ORDER BY e.seq`);
   let events = 0;
-  for (const row of rows.iterate()) {
-    decoder.event(row, damage);
+  for (const event of rows.iterate()) {
+    isVerified(event, damage);
     on(++events);
   }
   return damage;

@@ -2,7 +2,6 @@ import type { Database } from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
 import { byName } from '../../base/visibleText.ts';
 import type { Damage } from './damage.ts';
-import { findBounds } from './sessionBounds.ts';
 import { readSession } from './sessionReader.ts';
 
 /** A line of `courtd session list`. */
@@ -58,29 +57,42 @@ export function sessionId(db: Database, name: string): number {
   return id;
 }
 
+/** The first or the last event of a session `s`, by eot: this reads the whole session. */
+const edge = (columns: string, order: 'ASC' | 'DESC') => `(
+  SELECT ${columns} FROM session_event k CROSS JOIN event e ON e.seq = k.seq AND e.session = k.session
+   WHERE k.session = s.id ORDER BY e.eot_ns ${order}, e.seq ${order} LIMIT 1)`;
+
+/** A session that has lost events does not know its first and last one until `lostBounds` has found them. */
+const LINES = `
+  SELECT s.name AS session_id, s.events, iif(s.first_ns IS NULL, ${edge('e.eot', 'ASC')}, s.first_eot) AS first_eot,
+         iif(s.last_ns IS NULL, ${edge('e.eot', 'DESC')}, s.last_eot) AS last_eot,
+         s.duplicates, (SELECT count(*) FROM conflict WHERE session = s.id) AS conflicts
+    FROM session_total s`;
+
 /** @param last how many; absent: all. @returns sessions with events, the one whose first event arrived last first. */
 export function listSessions(db: Database, last = -1): SessionLine[] {
-  return linesOf(db, 'events > 0 ORDER BY s.id DESC LIMIT @last', { last });
+  return db
+    .prepare<[number], SessionLine>(`${LINES} WHERE s.events > 0 ORDER BY s.id DESC LIMIT ?`)
+    .all(last);
 }
 
 /** @param id of a session with events, as `sessionId` gives it. @returns its line in the list. */
 export function sessionLine(db: Database, id: number): SessionLine {
-  return linesOf(db, 's.id = @id', { id })[0]!;
+  return db.prepare<[number], SessionLine>(`${LINES} WHERE s.id = ?`).get(id)!;
 }
 
-type LineRow = SessionLine & { readonly id: number; readonly isBounded: number };
-
-/** A session that has lost events does not know its first and last one for a while (sessionBounds.ts). */
-function linesOf(db: Database, where: string, values: object): SessionLine[] {
-  const rows = db.prepare<[object], LineRow>(`
-    SELECT s.id, s.first_ns IS NOT NULL AND s.last_ns IS NOT NULL AS isBounded, s.name AS session_id, s.events, s.first_eot, s.last_eot,
-           s.duplicates, (SELECT count(*) FROM conflict WHERE session = s.id) AS conflicts
-      FROM session_total s WHERE ${where}`);
-  return rows
-    .all(values)
-    .map(({ id, isBounded, ...line }) =>
-      isBounded === 1 ? line : { ...line, first_eot: null, last_eot: null, ...findBounds(db, id) },
-    );
+/**
+ * Finds the first and the last event again of the sessions that have lost one to a deletion.
+ * @yields a step for each session, to be called in a transaction.
+ */
+export function* lostBounds(db: Database): Generator<() => void> {
+  const lost = db.prepare<[], number>(
+    'SELECT id FROM session WHERE events > 0 AND (first_ns IS NULL OR last_ns IS NULL)',
+  );
+  const write = db.prepare<[number]>(`
+    UPDATE session AS s SET (first_ns, first_eot) = ${edge('e.eot_ns, e.eot', 'ASC')},
+                            (last_ns, last_eot) = ${edge('e.eot_ns, e.eot', 'DESC')} WHERE id = ?`);
+  for (const id of lost.pluck().all()) yield () => void write.run(id);
 }
 
 /**
@@ -93,8 +105,8 @@ export function summarizeSession(db: Database, name: string, damage: Damage): Se
   const [byType, byCourt, byRevision] = [new Tally(), new Tally(), new Tally()];
   let [events, current, preliminary, future, sumMs] = [0, 0, 0, 0, 0];
   let [minMs, maxMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const chunk of readSession(db, id, { damage })) {
-    for (const event of chunk.events) {
+  for (const chunk of readSession(db, id, {}, damage).chunks) {
+    for (const event of chunk) {
       events++;
       if (event.current) current++;
       if (event.current && event.revision === 0) preliminary++;

@@ -1,11 +1,11 @@
 import type { Database } from 'better-sqlite3';
-import { ArrivalDecoder, type DecodedEvent } from './arrivalRow.ts';
 import type { Damage } from './damage.ts';
+import { chunkOf, EVENT_COLUMNS, EVENTS, type StoredEvent } from './storedEvent.ts';
 
 /** An event that was sent again with different content. */
 export interface StoredConflict {
   /** The one that is stored. */
-  readonly stored: DecodedEvent;
+  readonly stored: StoredEvent;
   /** The latest different version, as JSON text; null if it was too large to keep. */
   readonly other: string | null;
   /** How often a different version was sent. */
@@ -17,7 +17,7 @@ export interface StoredConflict {
 /** Conflicts of one read. */
 const CHUNK_ROWS = 100;
 
-type CopyRow = Omit<StoredConflict, 'stored'> & { readonly seq: number; readonly turn: number };
+type Row = StoredEvent & Omit<StoredConflict, 'stored'> & { readonly turn: number };
 
 /**
  * @param session only those of the session with this id.
@@ -29,22 +29,16 @@ export function* readConflicts(
   session: number | undefined,
   damage: Damage,
 ): Generator<StoredConflict[]> {
-  const find = db.prepare<[{ before: number; session: number | null }], CopyRow>(`
-    SELECT o.seq, o.turn, o.event AS other, c.copies AS times, c.last_ms AS lastMs
-      FROM conflict_copy o
-      JOIN event e ON e.seq = o.seq
-      JOIN conflict c ON c.session = e.session AND c.seq = o.seq
-     WHERE o.turn < @before AND (@session IS NULL OR e.session = @session)
-     ORDER BY o.turn DESC LIMIT ${CHUNK_ROWS}`);
-  const decoder = new ArrivalDecoder(db);
+  const find = db.prepare<[{ before: number; session: number | null }], Row>(`
+    SELECT ${EVENT_COLUMNS}, copy.turn, copy.event AS other, c.copies AS times, c.last_ms AS lastMs
+      FROM conflict_copy copy CROSS JOIN ${EVENTS} JOIN conflict c ON c.session = e.session AND c.seq = e.seq
+     WHERE e.seq = copy.seq AND copy.turn < @before AND (@session IS NULL OR e.session = @session)
+     ORDER BY copy.turn DESC LIMIT ${CHUNK_ROWS}`);
   for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-    const rows = find.all({ before, session: session ?? null });
-    if (rows.length === 0) return;
-    before = rows.at(-1)!.turn;
-    yield rows.flatMap(({ seq, turn, ...copy }) => {
-      const stored = decoder.at(seq, damage);
-      return stored === undefined ? [] : [{ stored, ...copy }];
-    });
+    const { events, last } = chunkOf(find.iterate({ before, session: session ?? null }), damage);
+    if (last === undefined) return;
+    before = last.turn;
+    yield events.map(({ turn, other, times, lastMs, ...stored }) => ({ stored, other, times, lastMs }));
   }
 }
 

@@ -117,7 +117,6 @@ export class Appender {
   /** Forgets the ids of names: some have been deleted. */
   forgetNames(): void {
     this.#names.forget();
-    this.#duplicates.forgetNames();
   }
 
   /** From now on also redacts players who have been erased since then. */

@@ -2,8 +2,8 @@ import type { Database, Statement } from 'better-sqlite3';
 import { CONFLICT_COPIES, CONFLICT_COPY_BYTES } from '../../base/limits.ts';
 import { type CourtEvent, eventToJson } from '../../protocol/courtEvent.ts';
 import { sameJson } from '../../protocol/sameJson.ts';
-import { ArrivalDecoder, type DecodedEvent } from '../read/arrivalRow.ts';
 import { Damage } from '../read/damage.ts';
+import { EVENT_COLUMNS, EVENTS, isVerified, type StoredEvent } from '../read/storedEvent.ts';
 
 /** An event that came, with the id of its session. */
 export interface Arrived {
@@ -26,10 +26,9 @@ export interface Conflict {
  * for `courtd conflicts`, for the newest CONFLICT_COPIES. Call all of it in the transaction of the request.
  */
 export class Duplicates {
-  readonly #db: Database;
-  #decoder: ArrivalDecoder;
-  #last: DecodedEvent | undefined;
+  #last: StoredEvent | undefined;
   #hasNewCopies = false;
+  readonly #find: Statement<[number], StoredEvent>;
   readonly #countDuplicate: Statement<[number]>;
   readonly #countConflict: Statement<[number, number, number]>;
   readonly #putCopy: Statement<[number, string | null]>;
@@ -37,8 +36,7 @@ export class Duplicates {
   readonly #removals: readonly Statement<[{ seq: number; session: number }]>[];
 
   constructor(db: Database) {
-    this.#db = db;
-    this.#decoder = new ArrivalDecoder(db);
+    this.#find = db.prepare(`SELECT ${EVENT_COLUMNS} FROM ${EVENTS} WHERE e.seq = ?`);
     this.#countDuplicate = db.prepare('UPDATE session SET duplicates = duplicates + 1 WHERE id = ?');
     this.#countConflict = db.prepare(`
       INSERT INTO conflict (session, seq, copies, last_ms) VALUES (?, ?, 1, ?)
@@ -65,36 +63,29 @@ export class Duplicates {
     this.#last = undefined;
   }
 
-  /** Call it after a rollback, and when names are deleted: their ids are given to other names. */
-  forgetNames(): void {
-    this.#decoder = new ArrivalDecoder(this.#db);
-  }
-
   /**
    * @param seq what the key of the event that came leads to.
    * @returns the stored event; undefined if it was pruned, or if the disk has changed its row: that is deleted, and makes room for
    * the event that came.
    */
-  find(seq: number, { session, event }: Arrived): DecodedEvent | undefined {
+  find(seq: number, { session, event }: Arrived): StoredEvent | undefined {
     // A request may have the same key many times, and the stored event may be large.
     if (this.#last?.seq === seq) return this.#last;
-    const row = this.#decoder.row(seq);
-    if (row === undefined) return undefined;
-    const stored = this.#decoder.event(row, new Damage());
-    const { sessionId, eventId, revision } = event;
-    const isIt =
-      stored?.sessionId === sessionId && stored.eventId === eventId && stored.revision === revision;
-    if (isIt) {
-      this.#last = stored;
-      return stored;
+    const stored = this.#find.get(seq);
+    if (stored === undefined) return undefined;
+    if (!isVerified(stored, new Damage())) {
+      for (const removal of this.#removals) removal.run({ seq, session });
+      return undefined;
     }
-    // An intact row of another event means that the key is damaged: that event stays.
-    if (stored === undefined) for (const removal of this.#removals) removal.run({ seq, session });
-    return undefined;
+    const { sessionId, eventId, revision } = event;
+    const isIt = stored.sessionId === sessionId && stored.eventId === eventId && stored.revision === revision;
+    // Another event means that the key is damaged: that event stays.
+    this.#last = isIt ? stored : undefined;
+    return this.#last;
   }
 
   /** Counts an event that came again. @param first the stored one. @returns the conflict, if it is one. */
-  count(first: DecodedEvent, { session, event, receivedMs }: Arrived): Conflict | undefined {
+  count(first: StoredEvent, { session, event, receivedMs }: Arrived): Conflict | undefined {
     this.#countDuplicate.run(session);
     if (isSameEvent(first, event)) return undefined;
     this.#countConflict.run(session, first.seq, receivedMs);
@@ -112,9 +103,9 @@ export class Duplicates {
 }
 
 /** @returns whether the stored event is the same JSON value. A redacted one cannot be compared. */
-function isSameEvent(stored: DecodedEvent, event: CourtEvent): boolean {
+function isSameEvent(stored: StoredEvent, event: CourtEvent): boolean {
   return (
-    stored.erased === true ||
+    Boolean(stored.erased) ||
     (stored.type === event.type &&
       stored.courtId === event.courtId &&
       stored.venueId === event.venueId &&

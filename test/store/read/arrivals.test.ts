@@ -1,19 +1,14 @@
 import type { Database } from 'better-sqlite3';
 import t from 'tap';
-import {
-  ARRIVALS_SCAN_ROWS,
-  type ArrivalFilter,
-  ArrivalReader,
-} from '../../../src/store/read/arrivalReader.ts';
+import { type ArrivalFilter, arrivalsAfter, beforeNewest } from '../../../src/store/read/arrivals.ts';
 import { event, events } from '../../harness/events.ts';
 import { Committer, court, scratch, unbindable } from '../../harness/scratchStore.ts';
 
 /** Reads on until nothing is left. */
 function readAll(db: Database, seq = 0, limit = 7, filter: ArrivalFilter = {}) {
-  const reader = new ArrivalReader(db, filter);
   const chunks = [];
   for (let after = seq, isLast = false; !isLast; ) {
-    const chunk = reader.after(after, limit);
+    const chunk = arrivalsAfter(db, after, limit, filter);
     chunks.push(chunk);
     ({ upTo: after, isLast } = chunk);
   }
@@ -69,17 +64,17 @@ t.test('a filter selects events, and a chunk without any still advances the read
   );
   committer.append(first!, ...others);
   // Far behind: a prune has left nothing in between.
-  before.exec(`UPDATE pruned SET up_to_seq = ${50 * ARRIVALS_SCAN_ROWS}`);
+  before.exec(`UPDATE pruned SET up_to_seq = 1_000_000`);
   before.close();
   const { db } = scratch(t, folder);
   new Committer(db).append(last!);
   const filters: [ArrivalFilter, number][] = [
-    [{ session: 's' }, 3],
-    [{ court: 'c' }, 3],
+    [{ sessionId: 's' }, 3],
+    [{ courtId: 'c' }, 3],
     [{ source: 'n' }, 3],
     [{ type: 'BALL_HIT' }, 3],
-    [{ session: 's', type: 'BALL_HIT', court: 'c', source: 'n' }, 2],
-    [{ session: 'none' }, 0],
+    [{ sessionId: 's', type: 'BALL_HIT', courtId: 'c', source: 'n' }, 2],
+    [{ sessionId: 'none' }, 0],
     [{ source: 'none' }, 0],
   ];
   for (const [filter, count] of filters) {
@@ -93,17 +88,17 @@ t.test('a filter selects events, and a chunk without any still advances the read
 t.test('the newest of a filter are found from the end, a bounded look at a time', (t) => {
   const { db } = scratch(t);
   const committer = new Committer(db);
-  t.equal(new ArrivalReader(db).beforeNewest(10), 0, 'none');
+  t.equal(beforeNewest(db, 10, {}), 0, 'none');
   const rare = court(...events(3, { court_id: 'rare' }));
   committer.append(...rare);
   const many = court(...events(500));
   committer.append(...many);
-  const before = (count: number, filter?: ArrivalFilter) => new ArrivalReader(db, filter).beforeNewest(count);
+  const before = (count: number, filter: ArrivalFilter = {}) => beforeNewest(db, count, filter);
   t.equal(before(10), 493);
-  t.equal(before(2, { court: 'rare' }), 1);
-  t.equal(before(10, { court: 'rare' }), 0, 'fewer than asked for: all');
+  t.equal(before(2, { courtId: 'rare' }), 1);
+  t.equal(before(10, { courtId: 'rare' }), 0, 'fewer than asked for: all');
   t.strictSame(
-    ids(readAll(db, 1, 500, { court: 'rare' })),
+    ids(readAll(db, 1, 500, { courtId: 'rare' })),
     rare.slice(1).map(({ eventId }) => eventId),
   );
   t.end();

@@ -1,0 +1,46 @@
+import { READ_CHUNK_BYTES } from '../../base/limits.ts';
+import type { Arrival } from '../../protocol/courtEvent.ts';
+import { type EotHalves, isIntact, originChecksum } from '../db/checksum.ts';
+import type { Damage } from './damage.ts';
+
+/** A row with EVENT_COLUMNS, once it is verified. */
+export interface StoredEvent extends Arrival, EotHalves {
+  readonly checksum: number;
+}
+
+export const EVENT_COLUMNS = `
+  e.seq, s.name AS sessionId, e.event_id AS eventId, e.revision, e.eot, e.eot_ns >> 32 AS eotHigh, e.eot_ns & 4294967295 AS eotLow,
+  o.type, o.court AS courtId, o.venue AS venueId, e.confidence, o.source, o.schema_version AS schemaVersion,
+  e.received_ms AS receivedMs, e.checksum, e.payload, e.extra, e.erased`;
+
+/** A damaged event may lead to no names. */
+export const EVENTS = 'event e LEFT JOIN session s ON s.id = e.session LEFT JOIN origin o ON o.id = e.origin';
+
+const NAMES = ['type', 'courtId', 'venueId', 'source', 'schemaVersion'] as const;
+
+/** @param damage takes an event whose row is not what was written. @returns whether it is. */
+export function isVerified(event: StoredEvent, damage: Damage): boolean {
+  const hasNames = NAMES.every((name) => typeof event[name] === 'string');
+  if (hasNames && isIntact(event, originChecksum(event), event.checksum)) return true;
+  damage.event(event);
+  return false;
+}
+
+/**
+ * Takes events until they are as large as a reader may read at a time.
+ * @param damage takes those that are damaged, and left out.
+ * @returns the others, and the last one of all; undefined if there is none.
+ */
+export function chunkOf<Row extends StoredEvent>(rows: Iterable<Row>, damage: Damage) {
+  const events: Row[] = [];
+  let bytes = 0;
+  let last: Row | undefined;
+  for (const row of rows) {
+    last = row;
+    if (!isVerified(row, damage)) continue;
+    events.push(row);
+    bytes += row.payload.length + (row.extra?.length ?? 0);
+    if (bytes > READ_CHUNK_BYTES) break;
+  }
+  return { events, last };
+}
