@@ -15,38 +15,26 @@ export interface Fault {
 }
 
 /**
- * Holds what is stored against what was acknowledged: all of it is there, once, as it was sent, no request in part; but what
- * `courtd prune` deleted may be gone.
- * @param cut the entry of the write log after which the power went.
+ * Holds what is stored against what was acknowledged: all of it is there, once, as it was sent, no request in part.
  */
-export function compareStored(
-  stored: Stored,
-  history: History,
-  answered: readonly Sent[],
-  cut = Number.POSITIVE_INFINITY,
-): Fault[] {
+export function compareStored(stored: Stored, history: History, answered: readonly Sent[]): Fault[] {
   const faults: Fault[] = [];
   if (stored.integrity !== 'ok') faults.push({ kind: 'corrupt', what: stored.integrity });
   if (stored.changed.length > 0) tell(faults, 'corrupt', stored.changed, 'are not as they were sent');
   if (stored.twice.length > 0) tell(faults, 'twice', stored.twice, 'are stored twice');
-  const lost = new Set<string>();
-  for (const { events, answeredAt } of answered) {
-    for (const { key } of events) {
-      if (!stored.keys.has(key) && !history.mayBePruned(key, answeredAt!, cut)) lost.add(key);
-    }
-  }
+  const keys = answered.flatMap(({ events }) => events.map(({ key }) => key));
+  const lost = new Set(keys).difference(stored.keys);
   if (lost.size > 0) tell(faults, 'lost', [...lost], 'were acknowledged and are lost');
-  const half = halves(stored.keys, history, cut);
+  const half = halves(stored.keys, history);
   if (half.length > 0) tell(faults, 'half', half, 'are stored without the rest of their request');
   return faults;
 }
 
-/** @returns the stored keys that no request brought all of whose events are stored, or may have been pruned since. */
-function halves(keys: ReadonlySet<string>, history: History, cut: number): string[] {
+/** @returns the stored keys that no request brought all of whose events are stored. */
+function halves(keys: ReadonlySet<string>, history: History): string[] {
   const left = new Set(keys);
   for (const { events } of history.requests) {
-    if (events.every(({ key }) => keys.has(key) || history.mayBePruned(key, 0, cut)))
-      for (const { key } of events) left.delete(key);
+    if (events.every(({ key }) => keys.has(key))) for (const { key } of events) left.delete(key);
   }
   return [...left];
 }

@@ -8,11 +8,10 @@ export interface SentEvent {
   readonly key: string;
   /** JSON. */
   readonly text: string;
-  readonly type: string;
 }
 
 export function toSent(event: WireEvent & Record<string, unknown>): SentEvent {
-  return { id: event.event_id, key: keyOf(event), text: JSON.stringify(event), type: event.type };
+  return { id: event.event_id, key: keyOf(event), text: JSON.stringify(event) };
 }
 
 /** A request, sent once or more often. */
@@ -37,18 +36,6 @@ export interface MadeToken {
   readonly madeAt: number;
 }
 
-/** A run of `courtd prune`, by the entries of the write log. */
-export interface Prune {
-  readonly begunAt: number;
-  /** Once it has ended. */
-  endedAt: number;
-  /** How many events it has deleted. */
-  events: number;
-}
-
-/** The type of the events that are pruned meanwhile. */
-export const PRUNED_TYPE = 'PLAYER_POSITION';
-
 /** What was sent, and what of it was acknowledged at which entry of the write log. */
 export class History {
   readonly requests: Sent[] = [];
@@ -61,9 +48,6 @@ export class History {
   readonly texts = new Map<string, string>();
   /** How often a request was sent again. */
   resends = 0;
-  readonly prunes: Prune[] = [];
-  /** The keys of all events of PRUNED_TYPE. */
-  readonly #prunable = new Set<string>();
 
   add(events: readonly SentEvent[]): Sent {
     const sent = this.addAside(events);
@@ -73,22 +57,8 @@ export class History {
 
   /** For a request that only one of the disks gets to see. */
   addAside(events: readonly SentEvent[]): Sent {
-    for (const { key, text, type } of events) {
-      this.texts.set(key, text);
-      if (type === PRUNED_TYPE) this.#prunable.add(key);
-    }
+    for (const { key, text } of events) this.texts.set(key, text);
     return new Sent(events);
-  }
-
-  /**
-   * @returns whether an event that was acknowledged at one entry of the write log may be gone at a later one. A prune does
-   * not sync what it deletes, so it may be there as well.
-   */
-  mayBePruned(key: string, answeredAt: number, cut: number): boolean {
-    return (
-      this.#prunable.has(key) &&
-      this.prunes.some(({ begunAt, endedAt }) => begunAt <= cut && endedAt > answeredAt)
-    );
   }
 
   /** @returns the requests that had their 202 when the power went after `cut` entries. */

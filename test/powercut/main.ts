@@ -1,5 +1,4 @@
-import { Command, Option } from 'commander';
-import { integer } from '../../src/cli/options/optionParsers.ts';
+import { parseArgs } from 'node:util';
 import { Random } from '../../src/vendor/simulate/random.ts';
 import { FAULTS } from '../harness/compareStored.ts';
 import { Traffic } from '../harness/traffic.ts';
@@ -12,28 +11,18 @@ import { type Recording, record } from './recording.ts';
 
 /**
  * What is left of courtd when the power fails: `npm run power-cut` (`-- --cuts N --seed N`). A recorded run
- * of the real program under load, with prunes in the middle, on a disk whose every write is logged; then simulated cuts, each
- * at some write, with what was in flight landed whole, not at all, or torn. After each, the file system is mounted, courtd starts,
- * and everything that was acknowledged by then must be stored, once; pruned events may be. Exit status 1 otherwise.
+ * of the real program under load, on a disk whose every write is logged; then simulated cuts, each at some write, with what was in
+ * flight landed whole, not at all, or torn. After each, the file system is mounted, the store opens, and everything that was
+ * acknowledged by then must be stored, once. Exit status 1 otherwise.
  */
 
-/** After one cut of so many it is the program itself that starts, and otherwise its store. */
-const DAEMON_EVERY = 10;
 const FAULTS_TOLD = 10;
 
-interface Options {
-  readonly cuts: number;
-  readonly seed: number;
-}
-
-const number = (flag: string, what: string, usual: number) =>
-  new Option(`--${flag} <number>`, what).default(usual).argParser(integer(0, 1_000_000_000));
-const { cuts, seed } = new Command('npm run power-cut --')
-  .description('cuts the power of a recorded run of courtd, and looks for what was acknowledged')
-  .addOption(number('cuts', 'how many', 500))
-  .addOption(number('seed', 'the same one gives the same cuts of the same recording', 1))
-  .parse()
-  .opts<Options>();
+const { values } = parseArgs({
+  options: { cuts: { type: 'string', default: '500' }, seed: { type: 'string', default: '1' } },
+});
+/** The same seed gives the same cuts of the same recording. */
+const [cuts, seed] = [Number(values.cuts), Number(values.seed)];
 const lacks = missingNeeds();
 if (lacks === undefined) {
   process.exit((await run()) ? 0 : 1);
@@ -60,38 +49,30 @@ async function cutAll(workshop: Workshop, recording: Recording, random: Random):
   const check = new Check(workshop, history, new Traffic(random, history), random);
   const failed = Object.fromEntries(FAULTS.map((kind) => [kind, 0]));
   const faults = [...history.faults];
-  let [flying, daemons] = [0, 0];
+  let flying = 0;
   const startedAt = performance.now();
-  for (const [i, cut] of chooseCuts(recording, cuts, random).entries()) {
+  for (const cut of chooseCuts(recording, cuts, random)) {
     const inFlight = cut === log.entries.length ? 'whole' : random.pick(IN_FLIGHT);
     const disk = workshop.file('cut');
     if (platter.cut(cut, inFlight, random, disk) > 0) flying++;
-    const byDaemon = i % DAEMON_EVERY === 0;
-    const found = await check.run(disk, cut, byDaemon);
-    if (byDaemon) daemons++;
+    const found = await check.run(disk, cut);
     for (const kind of new Set(found.map(({ kind }) => kind))) failed[kind]!++;
     for (const { kind, what } of found) {
       faults.push(`cut after write ${cut} of ${log.entries.length}, in flight ${inFlight}: ${kind}: ${what}`);
     }
-    if (process.stderr.isTTY) process.stderr.write(`\r${i + 1} cuts, ${faults.length} faults `);
   }
-  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
   const ms = (performance.now() - startedAt) / cuts;
   for (const fault of faults.slice(0, FAULTS_TOLD)) console.log(fault);
   if (faults.length > FAULTS_TOLD) console.log(`... and ${faults.length - FAULTS_TOLD} faults more`);
   const counts = FAULTS.map((kind) => `${kind} ${failed[kind]}`).join(', ');
-  console.log(
-    `${cuts} power cuts: ${counts}; ${ms.toFixed(0)} ms each; ${flying} with writes in flight, ${daemons} started as the program itself`,
-  );
+  console.log(`${cuts} power cuts: ${counts}; ${ms.toFixed(0)} ms each; ${flying} with writes in flight`);
   return faults.length === 0;
 }
 
 function tellRecording({ log, history }: Recording, ms: number): void {
-  const pruned = history.prunes.reduce((sum, { events }) => sum + events, 0);
   const flushes = log.entries.filter(({ isFlush }) => isFlush).length;
   console.log(
     `recorded ${history.texts.size} events in ${history.requests.length} requests and ${history.resends} resends, ` +
-      `${pruned} events deleted by ${history.prunes.length} prunes, ` +
       `${log.entries.length} writes and flushes (${flushes} of them) in ${(ms / 1000).toFixed(1)} s`,
   );
 }
