@@ -38,13 +38,13 @@ export class Fuzzer {
   /** @throws {Error} with the bytes, where something does not hold. */
   async try(fuzzed: FuzzCase): Promise<void> {
     const unique = `${process.pid}-${++this.cases}`;
-    const { port, token } = this.#daemon;
+    const { token } = this.#daemon;
     const all = fuzzed.requests.map((one, i) => expect(render(one, this.#seeds, token, `${unique}-${i}`)));
     const parts = fuzzed.requests.map(({ waits }, i) => ({ waits, bytes: all[i]!.bytes }));
     try {
       // Before they are sent: the time limit may interrupt the case before it ends.
       for (const one of all) this.#mayHold(one);
-      const played = await play(port, { ...fuzzed, parts });
+      const played = await play(this.#daemon, { ...fuzzed, parts });
       for (const { status, code = status } of played.answers)
         this.answers[code] = (this.answers[code] ?? 0) + 1;
       await this.#settle(all, acknowledgedOf(all, played.answers));

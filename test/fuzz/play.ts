@@ -1,6 +1,7 @@
-import net from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { PROBLEMS, type ProblemCode } from '../../src/protocol/errors.ts';
+import type { Daemon } from '../harness/daemon.ts';
+import { type Answer, RawClient } from '../harness/rawClient.ts';
 import type { FuzzCase } from './case.ts';
 
 /** One connection: what is said on it, in which pieces, how it ends; and whether what comes back is what it must be. */
@@ -41,20 +42,29 @@ const ADDRESSES = 250;
 let played = 0;
 /** For an answer that may never come, because of what its request looks like. */
 const ANSWER_MS = 150;
+const LOOK_MS = 5;
 const LATE_MS = 50;
 
 /**
  * Plays it.
  * @throws {Error} if the connection hangs, or what came back is not HTTP with our bodies.
  */
-export async function play(port: number, script: Script): Promise<Played> {
-  const { parts, cuts, ending, isReadLate } = script;
+export async function play(daemon: Daemon, { parts, cuts, ending, isReadLate }: Script): Promise<Played> {
   const bytes = Buffer.concat(parts.map((part) => part.bytes));
-  const localAddress = `127.2.0.${1 + (played++ % ADDRESSES)}`;
-  const socket = net.connect({ host: '127.0.0.1', port, localAddress, noDelay: true, allowHalfOpen: true });
-  const received = new Received(socket);
+  const client = await RawClient.connect(
+    { teardown: () => {} },
+    daemon,
+    `127.2.0.${1 + (played++ % ADDRESSES)}`,
+  );
+  const { socket } = client;
   if (isReadLate) socket.pause();
-  const over = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  const answers: Answer[] = [];
+  const reading = (async () => {
+    for (;;) {
+      const answer = await client.next();
+      if (answer.status !== 100) answers.push(answer);
+    }
+  })().catch(() => {});
   const stop = ending === 'end' ? bytes.length : Math.floor(ending.at * bytes.length);
   const waits = waitsOf(parts);
   const ends = [...cuts.map((cut) => Math.floor(cut * stop)), ...[...waits.keys()].filter((at) => at < stop)];
@@ -64,8 +74,13 @@ export async function play(port: number, script: Script): Promise<Played> {
     if (!socket.writable) break;
     if (end > at) socket.write(bytes.subarray(at, end));
     at = end;
-    if (!waits.has(at)) await nextTurn();
-    else if (!(await received.answers(waits.get(at)!, ANSWER_MS))) isOneByOne = false;
+    const count = waits.get(at);
+    if (count === undefined) await nextTurn();
+    else {
+      for (let ms = 0; answers.length < count && socket.writable && ms < ANSWER_MS; ms += LOOK_MS)
+        await sleep(LOOK_MS);
+      if (answers.length < count) isOneByOne = false;
+    }
   }
   if (isReadLate) {
     await sleep(LATE_MS);
@@ -73,13 +88,14 @@ export async function play(port: number, script: Script): Promise<Played> {
   }
   if (ending === 'end' || ending.how === 'end') socket.end();
   else socket.write('', () => (ending.how === 'reset' ? socket.resetAndDestroy() : socket.destroy()));
-  const timer = setTimeout(() => socket.destroy(new Error('hangs')), HANG_MS);
-  const startedAt = performance.now();
-  await over;
+  const timer = setTimeout(() => socket.destroy(Object.assign(new Error(), { code: 'HANGS' })), HANG_MS);
+  const code = await client.over;
   clearTimeout(timer);
-  if (performance.now() - startedAt >= HANG_MS) throw new Error('The connection hangs.');
-  const isReset = (ending !== 'end' && ending.how !== 'end') || socket.errored !== null;
-  return { answers: answersIn(received.bytes, bytes.includes('HEAD '), isReset), isReset, isOneByOne };
+  await reading;
+  if (code === 'HANGS') throw new Error('The connection hangs.');
+  const isReset = (ending !== 'end' && ending.how !== 'end') || code !== null;
+  if (client.unread !== '' && !isReset) throw new Error(`This is no whole answer: ${quoted(client.unread)}`);
+  return { answers: answers.map(fuzzAnswerOf), isReset, isOneByOne };
 }
 
 /** @returns where it waits, and for how many answers. */
@@ -93,91 +109,7 @@ function waitsOf(parts: readonly Part[]): Map<number, number> {
   return waits;
 }
 
-const STATUS = /HTTP\/1\.1 [2-5]\d\d /g;
-
-/** What comes back. */
-class Received {
-  readonly #socket: net.Socket;
-  readonly #chunks: Buffer[] = [];
-  #wake = () => {};
-
-  constructor(socket: net.Socket) {
-    this.#socket = socket;
-    socket.on('data', (chunk: Buffer) => {
-      this.#chunks.push(chunk);
-      this.#wake();
-    });
-    socket.on('end', () => socket.end());
-    socket.on('error', () => {});
-    socket.on('close', () => this.#wake());
-  }
-
-  get bytes(): Buffer {
-    return Buffer.concat(this.#chunks);
-  }
-
-  /** @returns whether so many have begun to come, once they have, or no more can come, or the time is over. */
-  async answers(count: number, withinMs: number): Promise<boolean> {
-    const isThere = () => (this.bytes.toString('latin1').match(STATUS)?.length ?? 0) >= count;
-    let isLate = false;
-    const timer = setTimeout(() => {
-      isLate = true;
-      this.#wake();
-    }, withinMs);
-    while (!isThere() && !isLate && this.#socket.writable) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
-    clearTimeout(timer);
-    return isThere();
-  }
-}
-
-const STATUS_LINE = /^HTTP\/1\.1 (\d{3}) [ -~]+$/;
-const HEADER = /^([!#$%&'*+.^_`|~\w-]+): ([\t -~]*)$/;
-
-function answersIn(received: Buffer, hasHead: boolean, isReset: boolean): FuzzAnswer[] {
-  const answers: FuzzAnswer[] = [];
-  for (let at = 0; at < received.length; ) {
-    const headEnd = received.indexOf('\r\n\r\n', at);
-    if (headEnd < 0) {
-      if (isReset) break;
-      throw new Error(`This is not HTTP: ${quoted(received.subarray(at))}`);
-    }
-    const [line = '', ...lines] = received.toString('latin1', at, headEnd).split('\r\n');
-    const status = Number(STATUS_LINE.exec(line)?.[1]);
-    if (Number.isNaN(status)) throw new Error(`This is no status line: ${quoted(line)}`);
-    at = headEnd + 4;
-    if (status === 100) continue;
-    const headers = headersOf(lines);
-    const length = Number(headers.get('content-length') ?? Number.NaN);
-    if (!(length > 0)) throw new Error(`Its length is not told: ${quoted(lines.join(', '))}`);
-    const isBodiless =
-      hasHead && (at === received.length || received.toString('latin1', at, at + 5) === 'HTTP/');
-    if (isBodiless) {
-      answers.push({ status, code: undefined, accepted: 0, duplicates: 0 });
-      continue;
-    }
-    if (at + length > received.length && isReset) break;
-    answers.push(answerOf(status, headers, received.toString('utf8', at, at + length)));
-    at += length;
-  }
-  return answers;
-}
-
-function headersOf(lines: readonly string[]): Map<string, string> {
-  const headers = new Map<string, string>();
-  for (const line of lines) {
-    const [, name, value] = HEADER.exec(line) ?? [];
-    if (name === undefined || headers.has(name.toLowerCase()))
-      throw new Error(`A bad header: ${quoted(line)}`);
-    headers.set(name.toLowerCase(), value!);
-  }
-  return headers;
-}
-
-function answerOf(status: number, headers: Map<string, string>, text: string): FuzzAnswer {
+function fuzzAnswerOf({ status, headers, body: text }: Answer): FuzzAnswer {
   const body = JSON.parse(text);
   const type = headers.get('content-type');
   if (status === 202) {
