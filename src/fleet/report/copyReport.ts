@@ -18,10 +18,7 @@ export interface CopyReport {
   readonly error: string | null;
 }
 
-export const copyReport = reportFile<CopyReport>('copy.json', {
-  texts: ['at', 'place', 'epoch', 'last_at', 'error'],
-  seqs: ['seq'],
-});
+export const copyReport = reportFile<CopyReport>('copy.json');
 
 /** @param readLag reads what readShipLag returns. @returns null if there is none: without COURTD_COPY_DIR it ends with its follower. */
 export function viewCopy(

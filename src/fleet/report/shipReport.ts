@@ -23,10 +23,7 @@ export interface ShipReport {
   readonly error: string | null;
 }
 
-export const shipReport = reportFile<ShipReport>('ship/ship.json', {
-  texts: ['at', 'box', 'url', 'epoch', 'state', 'last_ack_at', 'error'],
-  seqs: ['shipped_seq'],
-});
+export const shipReport = reportFile<ShipReport>('ship/ship.json');
 
 /** @param readLag reads what readShipLag returns. @returns null if no URL is set and no shipper has run. */
 export function viewShip(

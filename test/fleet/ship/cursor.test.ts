@@ -72,7 +72,7 @@ t.test('shipped events of an older epoch count up to the point at which the two 
   t.end();
 });
 
-t.test('a report that another user has written is read only if it is one', (t) => {
+t.test('a report is read only if there is a whole one', (t) => {
   const folder = temporaryFolder(t);
   const file = path.join(folder, 'ship', 'ship.json');
   const at = new Date().toISOString();
@@ -83,13 +83,7 @@ t.test('a report that another user has written is read only if it is one', (t) =
   t.strictSame(shipReport.read(folder), report);
   t.equal(isRecent(report), true);
   t.equal(isRecent(report, Date.parse(at) + 60_000), false);
-  for (const wrong of [
-    'no JSON',
-    '[]',
-    JSON.stringify({ ...report, shipped_seq: -1 }),
-    JSON.stringify({ ...report, error: 7 }),
-    `{"x":"${'x'.repeat(100_000)}"}`,
-  ]) {
+  for (const wrong of ['no JSON', '[]', `{"x":"${'x'.repeat(100_000)}"}`]) {
     fs.writeFileSync(file, wrong);
     t.equal(shipReport.read(folder), undefined, wrong.slice(0, 60));
   }
