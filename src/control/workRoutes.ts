@@ -1,10 +1,6 @@
 import { json } from 'node:stream/consumers';
 import { OperatorError } from '../base/operatorError.ts';
-import type { Erased, ErasureRequest } from '../store/keep/erase.ts';
-import type { PruneSelection } from '../store/keep/expiredEvents.ts';
-import type { Pruned } from '../store/keep/pruneEvents.ts';
 import type { StepProgress } from '../store/keep/steps.ts';
-import type { RefusedSelection } from '../store/refused/refusedFile.ts';
 import type { ControlRoutes } from './controlServer.ts';
 
 export const PRUNE_PATH = '/v1/prune';
@@ -30,31 +26,8 @@ export interface WorkLine<Result> {
 /** Ends at the next step after its client has gone. */
 type Work<Request, Result> = (request: Request, on: StepProgress, signal: AbortSignal) => Promise<Result>;
 
-/** Answers what is posted to PRUNE_PATH. */
-export function pruneRoute(prune: Work<PruneSelection, Pruned>): ControlRoutes {
-  return workRoute<PruneSelection, Pruned>(PRUNE_PATH, ({ beforeMs, type, session }, ...more) => {
-    const only = { ...(type && { type }), ...(session && { session }) };
-    return prune({ beforeMs: Number(beforeMs), nowMs: Date.now(), ...only }, ...more);
-  });
-}
-
-/** Answers what is posted to ERASE_PATH. */
-export function eraseRoute(erase: Work<ErasureRequest, Erased>): ControlRoutes {
-  return workRoute<EraseBody, Erased>(ERASE_PATH, ({ player, before }, ...more) => {
-    const beforeNs = before === undefined ? undefined : BigInt(before);
-    return erase({ player, beforeNs, nowMs: Date.now() }, ...more);
-  });
-}
-
-/** Answers what is posted to DROP_PATH. @param drop returns how many. */
-export function dropRoute(drop: (which: RefusedSelection) => Promise<number>): ControlRoutes {
-  return workRoute(DROP_PATH, ({ ids, beforeMs = 0 }: { ids?: string[]; beforeMs?: number | null }) =>
-    drop(ids === undefined ? { beforeMs } : { ids }),
-  );
-}
-
 /** Work of the writer that takes a while. Answers with lines of JSON meanwhile. */
-function workRoute<Request, Result>(path: string, work: Work<Request, Result>): ControlRoutes {
+export function workRoute<Request, Result>(path: string, work: Work<Request, Result>): ControlRoutes {
   return {
     [path]: async (req, res) => {
       const request = (await json(req)) as Request;

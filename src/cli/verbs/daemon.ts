@@ -3,7 +3,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { isQuiet, type QuietHours } from '../../base/quietHours.ts';
 import { STATUS_PATH } from '../../control/controlClient.ts';
 import { type ControlRoutes, jsonRoute } from '../../control/controlServer.ts';
-import { dropRoute, eraseRoute, pruneRoute } from '../../control/workRoutes.ts';
+import { DROP_PATH, ERASE_PATH, type EraseBody, PRUNE_PATH, workRoute } from '../../control/workRoutes.ts';
 import { viewCopy } from '../../fleet/report/copyReport.ts';
 import { viewShip } from '../../fleet/report/shipReport.ts';
 import type { CopyStatus, DaemonStatus, ShipStatus } from '../../health/boxStatus.ts';
@@ -25,6 +25,7 @@ import { type Keep, retainNightly } from '../../store/keep/nightlyRetention.ts';
 import type { Pruned } from '../../store/keep/pruneEvents.ts';
 import type { StepProgress } from '../../store/keep/steps.ts';
 import { readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
+import type { RefusedSelection } from '../../store/refused/refusedFile.ts';
 import type { RefusedRequests } from '../../store/refused/refusedRequests.ts';
 import type { Store } from '../../store/store.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
@@ -96,16 +97,17 @@ export function routesOf(daemon: Daemon, metrics: () => string, status: () => Da
     ...jsonRoute(STATUS_PATH, status),
     ...jsonRoute(METRICS_PATH, metrics),
     [EVENTS_PATH]: (req, res) => server.serveLocal(req, res),
-    ...dropRoute(async (which) => {
+    ...workRoute(DROP_PATH, async (which: RefusedSelection) => {
       const dropped = await rejected.delete(which);
       telemetry.rejectionsAre(rejected.recent());
       return dropped;
     }),
-    ...pruneRoute((...work) => prune(daemon, ...work)),
-    ...eraseRoute(async (request, on, signal) => {
-      const rejections = await rejected.erase(mayName(naming(request.player)));
+    ...workRoute(PRUNE_PATH, (which: PruneSelection, ...work) => prune(daemon, which, ...work)),
+    ...workRoute(ERASE_PATH, async ({ player, before }: EraseBody, on, signal) => {
+      const beforeNs = before === undefined ? undefined : BigInt(before);
+      const rejections = await rejected.erase(mayName(naming(player)));
       telemetry.rejectionsAre(rejected.recent());
-      return { ...(await store.erase(request, on, signal)), rejections };
+      return { ...(await store.erase({ player, beforeNs, nowMs: Date.now() }, on, signal)), rejections };
     }),
   };
 }

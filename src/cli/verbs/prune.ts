@@ -61,15 +61,16 @@ async function prune(options: PruneOptions): Promise<void> {
   if (!dryRun) await assertDaemonRuns(data);
   const only = { ...(type !== undefined && { type }), ...(session !== undefined && { session }) };
   const { settings } = serviceOf(data);
-  const { which, found } = await withDatabase(options, async (db) => {
+  const asked = { beforeMs, nowMs, ...only };
+  const found = await withDatabase(options, async (db) => {
     // What the daemon will keep, as far as its settings can be read.
     const readLag = (upTo: ShippedOf) => readShipLag(db, upTo);
     const [ship, copy] = [viewShip(data, readLag, settings), viewCopy(data.path, readLag, settings)];
-    const which = { beforeMs, nowMs, ...only, ...holdOf(ship, copy, settings) };
+    const which = { ...asked, ...holdOf(ship, copy, settings) };
     if (!dryRun && !options.yes) await confirm(db, which);
-    return { which, found: dryRun ? await findExpired(data, db, which) : undefined };
+    return dryRun ? findExpired(data, db, which) : undefined;
   });
-  const done = found ?? (await haveDone<Found>(data, PRUNE_PATH, which, showWork));
+  const done = found ?? (await haveDone<Found>(data, PRUNE_PATH, asked, showWork));
   const { events, sessions, bytes, held, records, rejections } = done;
   const what = `${counted(events, type === undefined ? 'event' : `${type} event`)} of ${counted(sessions, 'session')}`;
   const when = session === undefined ? `received before ${isoTime(beforeMs)}` : 'of any age';

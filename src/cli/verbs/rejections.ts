@@ -20,9 +20,6 @@ import {
   say,
 } from '../terminal/output.ts';
 
-/** How many are listed, unless `--last` says otherwise. */
-const LISTED = 50;
-
 const EXPORT_HELP = `
 A line is {"request_id", "index", "received_at", "faults", "event"}; a body that
 is no JSON is a line with "body", as base64, instead of "event". Correct the
@@ -36,7 +33,7 @@ Examples:
 
 export function define(command: Command): void {
   command
-    .option('--last <n>', 'how many to show, the newest first', integer(1, 1_000_000), LISTED)
+    .option('--last <n>', 'how many to show, the newest first', integer(1, 1_000_000), 50)
     .addOption(json())
     .addHelpText('after', "\nExample:\n  courtd rejections --last 1000 --json | jq -r '.[].error'")
     .action((_options, command) => list(command.optsWithGlobals()));
@@ -67,8 +64,6 @@ export function define(command: Command): void {
     });
 }
 
-type Shown = ReturnType<typeof reportOf>;
-
 /** @returns a request as `courtd rejections --json` prints it. */
 function reportOf({ id, at_ms, client, status, code, source, court_id, events, error }: RefusedRequest) {
   return { id, at: isoTime(at_ms), client, status, code, source, court_id, events, error };
@@ -82,16 +77,17 @@ function read<Result>(data: DataOption, work: (file: RefusedFile) => Result): Pr
 
 /** `courtd rejections`: the last rejected requests, newest first. */
 async function list({ last, json, ...options }: DataOption & JsonOption & { last: number }): Promise<void> {
-  const newest = ((await read(options, (file) => file.newest(last + 1))) ?? []).map(reportOf);
+  const newest = (await read(options, (file) => file.newest(last + 1))) ?? [];
   const found = newest.slice(0, last);
-  if (json) return printJson(found);
+  if (json) return printJson(found.map(reportOf));
   if (found.length === 0) return say('No request was rejected.');
   printText(found.map(linesOf).join(''));
   if (newest.length > last) say(`There are more: "courtd rejections --last ${10 * last}".`);
 }
 
 /** Two lines, which fit a small screen: what and who, then why. */
-function linesOf({ id, at, client, status, code, source, court_id, events, error }: Shown): string {
+function linesOf(request: RefusedRequest): string {
+  const { id, at, client, status, code, source, court_id, events, error } = reportOf(request);
   const camera = source === null ? '' : `  ${source} on ${court_id ?? '?'}`;
   const many = events === null ? '' : `  ${counted(events, 'event')}`;
   const what = `${at}  ${id}  ${status} ${code}  ${client}${camera}${many}`;

@@ -64,7 +64,12 @@ async function start(frame: Frame): Promise<number> {
   becomeOwner(options.data.path);
   notifier.starting();
   const watch = new StoreWatch();
-  const rejected = makeRejected(frame);
+  const rejected = new RefusedRequests({
+    directory: options.data,
+    maxBytes: options.refusedBytes,
+    minFree: options.minFree,
+    warn: log.logger.warn.bind(log.logger),
+  });
   const store = await openStore(frame, watch, rejected);
   addFirstToken(store);
   void rejected.begin(store.look(storedLookup));
@@ -157,12 +162,6 @@ async function openStore(
   const store = parts.adopt(await Store.open(data, { ...events, full }), (it) => it.close());
   parts.adopt(rejected, (it) => it.close());
   return store;
-}
-
-function makeRejected({ options, log: { logger } }: Frame): RefusedRequests {
-  const { data: directory, refusedBytes: maxBytes, minFree } = options;
-  const warn = (details: object, message: string) => logger.warn(details, message);
-  return new RefusedRequests({ directory, maxBytes, minFree, warn });
 }
 
 function makeServer(
