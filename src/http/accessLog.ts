@@ -67,8 +67,8 @@ export class AccessLog {
     this.#sum.duplicates += duplicates;
     this.#sum.conflicts += conflicts;
     const line = () => ({ request_id: info.id, client: info.client, accepted, duplicates, conflicts, ms });
-    const sharing = copies?.inConflict.filter(({ isShared }) => isShared) ?? [];
-    const first = sharing[0] ?? copies?.inConflict[0];
+    const sharing = copies?.filter(({ isShared }) => isShared) ?? [];
+    const first = sharing[0] ?? copies?.find(({ isConflict }) => isConflict);
     if (first !== undefined) {
       const { sessionId: session_id, eventId: event_id, source, courtId: court_id } = first.event;
       const shared = sharing.length > 0 ? { shared_ids: sharing.length } : undefined;

@@ -144,9 +144,10 @@ export class Source implements Rhythm {
   }
 
   /** One of its events was there already: it shows that the source sends, but is counted separately. */
-  repeated(now: number): void {
+  repeated(now: number, isConflict: boolean): void {
     this.#count(now, -1);
     this.#duplicates.add(now);
+    if (isConflict) this.#wrong(CONFLICT, now);
   }
 
   #count(now: number, events: number): void {
@@ -156,10 +157,6 @@ export class Source implements Rhythm {
 
   #hasRightTimes(now: number): boolean {
     return now - this.#rightTimeAt <= SOURCE_FAULT_MS;
-  }
-
-  wasInConflict(now: number): void {
-    this.#wrong(CONFLICT, now);
   }
 
   #wrong(name: string, at: number, events = 1): void {

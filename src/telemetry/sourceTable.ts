@@ -4,7 +4,7 @@ import { byName } from '../base/visibleText.ts';
 import type { CourtEvent } from '../protocol/courtEvent.ts';
 import type { Refused } from '../store/refused/refusedRequests.ts';
 import type { StoredSources } from '../store/storedSources.ts';
-import type { Copies } from '../store/write/appender.ts';
+import type { Copy } from '../store/write/duplicates.ts';
 import { Client } from './client.ts';
 import type { RefusalReport } from './refusals.ts';
 import { Source, type SourceReport } from './source.ts';
@@ -58,9 +58,9 @@ export class SourceTable {
   }
 
   /** Corrects the counts for duplicates. */
-  repeated({ all, inConflict }: Copies, now: number): void {
-    for (const { source, courtId } of all) this.#of(source, courtId, now)?.repeated(now);
-    for (const { event } of inConflict) this.#of(event.source, event.courtId, now)?.wasInConflict(now);
+  repeated(copies: readonly Copy[], now: number): void {
+    for (const { event, isConflict } of copies)
+      this.#of(event.source, event.courtId, now)?.repeated(now, isConflict);
   }
 
   /** A rejected client is alive, and a rejected camera is known. */

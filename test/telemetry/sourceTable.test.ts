@@ -130,7 +130,7 @@ t.test('an odd field, an odd time and a conflict are reported for an hour, acros
   send(0, ['kmh as text', 'player_id as a number'], 0);
   t.match(report(0), { odd_times: 0 }, 'all its events are of 1970: that is its clock');
   send(1_800, ['kmh as text']);
-  table.repeated({ all: [], inConflict: [{ event: sent('a'), isShared: false }] }, 1_800 * S);
+  table.repeated([{ event: sent('a'), isConflict: true, isShared: false }], 1_800 * S);
   send(3_599, []);
   const wrong = { odd_fields: ['kmh as text', 'player_id as a number'], odd_times: 1, conflicts: 1 };
   t.match(report(3_600), wrong);
@@ -146,7 +146,8 @@ t.test('one request may be of several cameras: each is counted for itself', (t) 
   const table = new SourceTable();
   const mixed = [sent('a'), sent('a'), sent('b'), sent('a'), sent('a', 'court-2')];
   table.stored('c', mixed, WALL, 5 * S);
-  table.repeated({ all: [mixed[2]!, mixed[3]!], inConflict: [{ event: mixed[3]!, isShared: true }] }, 5 * S);
+  const copies = [mixed[2]!, mixed[3]!].map((event, at) => ({ event, isConflict: at > 0, isShared: at > 0 }));
+  table.repeated(copies, 5 * S);
   t.match(table.report(6 * S, WALL, []), [
     { source: 'a', court_id: 'court-1', events_last_minute: 2, duplicates: 1, conflicts: 1 },
     { source: 'b', court_id: 'court-1', events_last_minute: 0, duplicates: 1, conflicts: 0 },

@@ -4,8 +4,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { completeKeys } from '../db/completeKeys.ts';
 import { makeLayout } from '../db/schema.ts';
-import { EventInserter } from '../write/eventInserter.ts';
-import { NameInterner } from '../write/nameInterner.ts';
+import { EventRows } from '../write/eventRows.ts';
 
 /** An event as the log of a lost box has it. */
 export interface LoggedEvent {
@@ -45,8 +44,7 @@ export async function databaseOfLog(file: string, log: AsyncIterable<readonly Lo
 
 class LogWriter {
   readonly #db: Database.Database;
-  readonly #names: NameInterner;
-  readonly #events: EventInserter;
+  readonly #rows: EventRows;
   readonly #epochs = new Set<string>();
   #epoch: string | undefined;
   #box: string | undefined;
@@ -55,8 +53,7 @@ class LogWriter {
 
   constructor(db: Database.Database) {
     this.#db = db;
-    this.#names = new NameInterner(db);
-    this.#events = new EventInserter(db);
+    this.#rows = new EventRows(db);
   }
 
   add(events: readonly LoggedEvent[]): void {
@@ -69,9 +66,7 @@ class LogWriter {
         );
       this.#first ??= seq;
       this.#last = seq;
-      const session = this.#names.sessionId(event.sessionId);
-      const { id: origin, checksum: originChecksum } = this.#names.origin(event);
-      this.#events.insert([{ seq, session, origin, originChecksum, event, receivedMs }]);
+      this.#rows.insert([this.#rows.number(event, seq, receivedMs)]);
     }
   }
 

@@ -4,11 +4,10 @@ import { LAST_GIVEN_SEQ } from '../db/epochs.ts';
 import { keyHash } from '../db/keyHash.ts';
 import { sessionCounter } from '../db/sessionCounter.ts';
 import { COUNTER_PAUSE } from '../db/sizes.ts';
-import { type Conflict, Duplicates } from './duplicates.ts';
-import { EventInserter, type NumberedEvent } from './eventInserter.ts';
+import { type Copy, Duplicates } from './duplicates.ts';
+import { EventRows, type NumberedEvent } from './eventRows.ts';
 import { EventKeys, type KeyEntry } from './keys.ts';
 import { readErasures } from './ledger.ts';
-import { NameInterner } from './nameInterner.ts';
 import { Redactor } from './redactor.ts';
 
 /** The outcome for one request: `accepted + duplicates` is the number of its events (spec 2.3). */
@@ -18,13 +17,7 @@ export interface Counts {
   /** Duplicates whose JSON value differs from that of the stored event. */
   readonly conflicts: number;
   /** The duplicates themselves, for the log and telemetry. Absent if there are none. */
-  readonly copies?: Copies;
-}
-
-/** The duplicates of a request, as sent, and the conflicts among them. */
-export interface Copies {
-  readonly all: CourtEvent[];
-  readonly inConflict: Conflict[];
+  readonly copies?: Copy[];
 }
 
 /** The events of one request. */
@@ -44,10 +37,9 @@ interface Candidate extends NumberedEvent, KeyEntry {
 export class Appender {
   readonly keys: EventKeys;
   readonly #db: Database;
-  readonly #names: NameInterner;
-  #redactor: Redactor;
+  #rows: EventRows;
   readonly #duplicates: Duplicates;
-  readonly #events: EventInserter;
+  #redactor: Redactor;
   /** Makes sessions count their events. Not with each event, which would cost a page: readers add what was not counted. */
   readonly #countSessions: () => void;
   #uncounted = 0;
@@ -58,11 +50,10 @@ export class Appender {
     // SQLite writes the undo journal of a multi-row statement to a temporary file: in memory, not in /var/tmp.
     db.pragma('temp_store = MEMORY');
     this.#db = db;
-    this.#names = new NameInterner(db);
+    this.#rows = new EventRows(db);
+    this.#duplicates = new Duplicates(db);
     this.#redactor = new Redactor(readErasures(db));
     this.keys = new EventKeys(db);
-    this.#duplicates = new Duplicates(db);
-    this.#events = new EventInserter(db);
     this.#countSessions = sessionCounter(db);
     this.#nextSeq = (db.prepare<[], number>(`SELECT ${LAST_GIVEN_SEQ}`).pluck().get() ?? 0) + 1;
   }
@@ -78,32 +69,27 @@ export class Appender {
     for (const [i, { events, receivedMs }] of arrivals.entries()) {
       for (const event of events) candidates.push(this.#candidate(event, receivedMs, counts[i]!));
     }
-    this.#duplicates.begin();
     const known = this.keys.insert(candidates);
-    this.#events.insert(candidates.filter(({ seq }) => !known.has(seq)));
+    this.#rows.insert(candidates.filter(({ seq }) => !known.has(seq)));
     for (const candidate of candidates) if (known.has(candidate.seq)) this.#resolveDuplicate(candidate);
-    this.#duplicates.trim();
     this.#count(candidates.length);
     return counts;
   }
 
   #resolveDuplicate(candidate: Candidate): void {
-    const seq = this.keys.seqOf(candidate);
-    const first = seq === undefined ? undefined : this.#duplicates.find(seq, candidate);
+    const first = this.#duplicates.find(this.keys.seqOf(candidate), candidate);
     if (first === undefined) {
       this.keys.replace(candidate);
-      this.#events.insert([candidate]);
+      this.#rows.insert([candidate]);
       return;
     }
-    const { counts, event } = candidate;
+    const { counts } = candidate;
+    const copy = this.#duplicates.count(first, candidate);
     counts.accepted--;
     counts.duplicates++;
-    counts.copies ??= { all: [], inConflict: [] };
-    counts.copies.all.push(event);
-    const conflict = this.#duplicates.count(first, candidate);
-    if (conflict === undefined) return;
-    counts.conflicts++;
-    counts.copies.inConflict.push(conflict);
+    counts.conflicts += Number(copy.isConflict);
+    counts.copies ??= [];
+    counts.copies.push(copy);
   }
 
   #count(events: number): void {
@@ -116,7 +102,7 @@ export class Appender {
 
   /** Forgets the ids of names: some have been deleted. */
   forgetNames(): void {
-    this.#names.forget();
+    this.#rows = new EventRows(this.#db);
   }
 
   /** From now on also redacts players who have been erased since then. */
@@ -130,21 +116,7 @@ export class Appender {
   }
 
   #candidate(sent: CourtEvent, receivedMs: number, counts: Candidate['counts']): Candidate {
-    const { eventId, revision } = sent;
-    const session = this.#names.sessionId(sent.sessionId);
-    const event = this.#redactor.redact(sent);
-    const { id: origin, checksum: originChecksum } = this.#names.origin(event);
-    const hash = keyHash(eventId);
-    return {
-      session,
-      hash,
-      revision,
-      seq: this.#nextSeq++,
-      origin,
-      originChecksum,
-      event,
-      receivedMs,
-      counts,
-    };
+    const row = this.#rows.number(this.#redactor.redact(sent), this.#nextSeq++, receivedMs);
+    return { ...row, hash: keyHash(sent.eventId), revision: sent.revision, counts };
   }
 }

@@ -4,19 +4,14 @@ import { type CourtEvent, eventToJson } from '../../protocol/courtEvent.ts';
 import { sameJson } from '../../protocol/sameJson.ts';
 import { Damage } from '../read/damage.ts';
 import { EVENT_COLUMNS, EVENTS, isVerified, type StoredEvent } from '../read/storedEvent.ts';
+import type { NumberedEvent } from './eventRows.ts';
 
-/** An event that came, with the id of its session. */
-export interface Arrived {
-  readonly session: number;
-  readonly event: CourtEvent;
-  /** Milliseconds since 1970-01-01T00:00:00Z. */
-  readonly receivedMs: number;
-}
-
-/** A duplicate whose JSON value differs from that of the stored event. */
-export interface Conflict {
+/** An event that came again. */
+export interface Copy {
   /** As sent. */
   readonly event: CourtEvent;
+  /** Whether its JSON value differs from that of the stored event. */
+  readonly isConflict: boolean;
   /** Whether the court or the source differs, too: two cameras share an event_id. */
   readonly isShared: boolean;
 }
@@ -26,8 +21,6 @@ export interface Conflict {
  * for `courtd conflicts`, for the newest CONFLICT_COPIES. Call all of it in the transaction of the request.
  */
 export class Duplicates {
-  #last: StoredEvent | undefined;
-  #hasNewCopies = false;
   readonly #find: Statement<[number], StoredEvent>;
   readonly #countDuplicate: Statement<[number]>;
   readonly #countConflict: Statement<[number, number, number]>;
@@ -58,19 +51,12 @@ export class Duplicates {
     ].map((sql) => db.prepare(sql));
   }
 
-  /** Call it before each transaction: rows may have changed. */
-  begin(): void {
-    this.#last = undefined;
-  }
-
   /**
    * @param seq what the key of the event that came leads to.
    * @returns the stored event; undefined if it was pruned, or if the disk has changed its row: that is deleted, and makes room for
    * the event that came.
    */
-  find(seq: number, { session, event }: Arrived): StoredEvent | undefined {
-    // A request may have the same key many times, and the stored event may be large.
-    if (this.#last?.seq === seq) return this.#last;
+  find(seq: number, { session, event }: NumberedEvent): StoredEvent | undefined {
     const stored = this.#find.get(seq);
     if (stored === undefined) return undefined;
     if (!isVerified(stored, new Damage())) {
@@ -80,25 +66,19 @@ export class Duplicates {
     const { sessionId, eventId, revision } = event;
     const isIt = stored.sessionId === sessionId && stored.eventId === eventId && stored.revision === revision;
     // Another event means that the key is damaged: that event stays.
-    this.#last = isIt ? stored : undefined;
-    return this.#last;
+    return isIt ? stored : undefined;
   }
 
-  /** Counts an event that came again. @param first the stored one. @returns the conflict, if it is one. */
-  count(first: StoredEvent, { session, event, receivedMs }: Arrived): Conflict | undefined {
+  /** Counts an event that came again. @param first the stored one. */
+  count(first: StoredEvent, { session, event, receivedMs }: NumberedEvent): Copy {
     this.#countDuplicate.run(session);
-    if (isSameEvent(first, event)) return undefined;
+    if (isSameEvent(first, event)) return { event, isConflict: false, isShared: false };
     this.#countConflict.run(session, first.seq, receivedMs);
     const text = eventToJson(event);
     this.#putCopy.run(first.seq, Buffer.byteLength(text) <= CONFLICT_COPY_BYTES ? text : null);
-    this.#hasNewCopies = true;
-    return { event, isShared: first.courtId !== event.courtId || first.source !== event.source };
-  }
-
-  /** Deletes the oldest copies. Call it before the commit. */
-  trim(): void {
-    if (this.#hasNewCopies) this.#trimCopies.run();
-    this.#hasNewCopies = false;
+    this.#trimCopies.run();
+    const isShared = first.courtId !== event.courtId || first.source !== event.source;
+    return { event, isConflict: true, isShared };
   }
 }
 

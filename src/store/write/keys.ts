@@ -28,7 +28,7 @@ export class EventKeys {
   readonly #db: Database;
   readonly #insert: MultiRowStatement;
   readonly #knownIn: Readonly<Record<'key' | 'recent_key', MultiRowStatement<{ readonly seq: number }>>>;
-  readonly #seqOf: Statement<[KeyEntry], number | null>;
+  readonly #seqOf: Statement<[KeyEntry], number>;
   readonly #moveSome: Transaction<(upTo: number) => boolean>;
   /** Sessions up to this one may have keys in the file. Those of later ones are not looked up there. */
   #lastMovedSession: number;
@@ -59,7 +59,7 @@ export class EventKeys {
       );
     this.#knownIn = { key: knownIn('key'), recent_key: knownIn('recent_key') };
     const seqIn = (table: string) => `(SELECT seq FROM ${table} WHERE ${SAME})`;
-    this.#seqOf = db.prepare(`SELECT ifnull(${seqIn('recent_key')}, ${seqIn('key')})`);
+    this.#seqOf = db.prepare(`SELECT coalesce(${seqIn('recent_key')}, ${seqIn('key')}, 0)`);
     this.#seqOf.pluck();
     const copy = db.prepare(`INSERT OR IGNORE INTO key SELECT session, hash, revision, seq ${MOVING}`);
     const remove = db.prepare(`
@@ -94,9 +94,9 @@ export class EventKeys {
     return known;
   }
 
-  /** @returns the seq that a key has now; undefined if it is not known. */
-  seqOf(key: KeyEntry): number | undefined {
-    return this.#seqOf.get(key) ?? undefined;
+  /** @returns the seq that a key has now; 0 if it is not known. */
+  seqOf(key: KeyEntry): number {
+    return this.#seqOf.get(key)!;
   }
 
   /** Gives a key to another event, because the one that had it is gone. Call it as `insert`. */
