@@ -5,7 +5,8 @@ import { OperatorError } from '../../src/base/operatorError.ts';
 import { pause } from '../../src/base/pause.ts';
 import { CopyFollower, type CopyState, ForeignCopy } from '../../src/store/keep/follow.ts';
 import { restoreDatabase } from '../../src/store/keep/restoreDatabase.ts';
-import { ErasedPlayers, readErasures } from '../../src/store/write/ledger.ts';
+import { readErasures } from '../../src/store/write/ledger.ts';
+import { Redactor } from '../../src/store/write/redactor.ts';
 import { readStored } from './check.ts';
 import type { Disk } from './disk.ts';
 import { notErased } from './erasures.ts';
@@ -89,7 +90,7 @@ export class Copy {
   #lost(): Lost {
     const db = new TrackedDatabase(this.#newest);
     try {
-      const ledger = new ErasedPlayers(readErasures(db));
+      const ledger = new Redactor(readErasures(db));
       const possible: Lost['possible'] = new Map();
       for (const arrival of readStored(this.#newest, this.#model, false) ?? []) {
         const sent = sentOf(arrival);

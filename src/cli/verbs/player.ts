@@ -9,7 +9,7 @@ import { writtenSentence } from '../../session/export/writeSession.ts';
 import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { type NamedEvent, PlayerCounts, PlayerEvents, readNamed } from '../../store/read/namedPlayers.ts';
-import { isErasedName } from '../../store/write/ledger.ts';
+import { isErasedName } from '../../store/write/redactor.ts';
 import { json, notEmpty, output } from '../options/optionParsers.ts';
 import { parseTime, TIMES_HELP } from '../options/times.ts';
 import { type JsonOption, outputSink, printList, progress, say } from '../terminal/output.ts';

@@ -6,7 +6,7 @@ import { checksumOf, nsOf, originChecksum } from '../db/checksum.ts';
 import { overwriteDeleted } from '../db/schema.ts';
 import { Damage } from '../read/damage.ts';
 import { EVENT_COLUMNS, EVENTS, isVerified, type StoredEvent } from '../read/storedEvent.ts';
-import { addErasures, ErasedPlayers, erasureOf, FOREVER_NS, readErasures } from '../write/ledger.ts';
+import { addErasures, erasureOf, FOREVER_NS, readErasures } from '../write/ledger.ts';
 import { Redactor } from '../write/redactor.ts';
 import { paceOf, runSteps, type Step, type StepContext, type StepProgress } from './steps.ts';
 
@@ -78,7 +78,7 @@ export async function findPlayer(
   const tally = new Erased();
   const redactor = new Redactor([erasureOf(db, player, beforeNs ?? FOREVER_NS, 0)]);
   for (const _step of erasing(db, redactor, ROWS_READING, tally, on)) await setImmediate();
-  const wasErased = new ErasedPlayers(readErasures(db)).find(player) !== undefined;
+  const wasErased = new Redactor(readErasures(db)).find(player) !== undefined;
   return { ...tally, wasErased };
 }
 

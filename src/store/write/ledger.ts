@@ -22,17 +22,10 @@ export interface Erasure {
 
 /** Later than every eot. */
 export const FOREVER_NS = 2n ** 63n - 1n;
-/** Characters of the hashes in names. */
-const ERASED_CHARS = 8;
-const PSEUDONYM_CHARS = 16;
-const ERASED_NAME = new RegExp(`^erased-[0-9a-f]{${ERASED_CHARS}}$`);
-
-type Row = Omit<Erasure, 'beforeNs'> & { readonly before: string };
 
 export function readErasures(db: Database): Erasure[] {
-  const rows = db.prepare<[], Row>(`
-    SELECT key, player, CAST(before_ns AS TEXT) AS before, at_ms AS atMs, finished_ms AS finishedMs
-      FROM erasure ORDER BY at_ms, player`);
+  const rows = db.prepare<[], Omit<Erasure, 'beforeNs'> & { readonly before: string }>(`
+    SELECT key, player, CAST(before_ns AS TEXT) AS before, at_ms AS atMs, finished_ms AS finishedMs FROM erasure`);
   return rows.all().map(({ before, ...erasure }) => ({ ...erasure, beforeNs: BigInt(before) }));
 }
 
@@ -63,49 +56,10 @@ export function secretOf(db: Database): Buffer {
 /** @returns a new entry for a player. */
 export function erasureOf(db: Database, player: string, beforeNs: bigint, atMs: number): Erasure {
   const key = secretOf(db);
-  return { key, player: hashOf(key, player), beforeNs, atMs, finishedMs: null };
+  return { key, player: keyedHash(key, player), beforeNs, atMs, finishedMs: null };
 }
 
-function hashOf(key: Buffer, ...parts: readonly string[]): Buffer {
-  return createHmac('sha256', key).update(parts.join('\0')).digest();
-}
-
-/** @returns what an erasure puts in the place of a player: another name in each session, and always the same one there. */
-export function erasedName({ key }: Erasure, session: string, player: string): string {
-  return `erased-${hashOf(key, 'erased', session, player).toString('hex').slice(0, ERASED_CHARS)}`;
-}
-
-/** Whether it is what an erasure has put in the place of a player. */
-export function isErasedName(name: string): boolean {
-  return ERASED_NAME.test(name);
-}
-
-/** @returns under which name headquarters knows a player, in all sessions. */
-export function pseudonymOf(secret: Buffer, player: string): string {
-  return `player-${hashOf(secret, 'player', player).toString('hex').slice(0, PSEUDONYM_CHARS)}`;
-}
-
-/** Recognises the players of a ledger. */
-export class ErasedPlayers {
-  readonly #keys = new Map<string, Buffer>();
-  /** By their hash, as a text. */
-  readonly #players = new Map<string, Erasure>();
-  /** No event from then on names an erased player: nanoseconds since 1970-01-01T00:00:00Z; before all time: nobody is erased. */
-  readonly untilNs: bigint = -(2n ** 63n);
-
-  constructor(ledger: readonly Erasure[]) {
-    for (const erasure of ledger) {
-      if (erasure.beforeNs > this.untilNs) this.untilNs = erasure.beforeNs;
-      this.#keys.set(erasure.key.toString('latin1'), erasure.key);
-      this.#players.set(erasure.player.toString('latin1'), erasure);
-    }
-  }
-
-  /** @returns undefined if nobody of that id is in the ledger. */
-  find(player: string): Erasure | undefined {
-    let found: Erasure | undefined;
-    for (const key of this.#keys.values())
-      found ??= this.#players.get(hashOf(key, player).toString('latin1'));
-    return found;
-  }
+/** @returns the HMAC-SHA-256 of some texts. */
+export function keyedHash(key: Buffer, ...texts: readonly string[]): Buffer {
+  return createHmac('sha256', key).update(texts.join('\0')).digest();
 }

@@ -1,6 +1,7 @@
 import type { Arrival } from '../../protocol/courtEvent.ts';
 import { playerOf, playersNamed, renamePlayers } from '../../protocol/playerRedaction.ts';
-import { isErasedName, pseudonymOf } from './ledger.ts';
+import { keyedHash } from './ledger.ts';
+import { isErasedName } from './redactor.ts';
 
 /** Players who are remembered, so that an event is known to name them in another field than player_id. */
 const PLAYERS_KNOWN = 100_000;
@@ -22,9 +23,11 @@ export class Pseudonyms {
   learn(events: readonly Arrival[]): void {
     if (this.#names.size > PLAYERS_KNOWN) this.#names.clear();
     for (const { payload, extra, erased } of events)
-      for (const player of [...playersNamed(payload), ...playersNamed(extra ?? '')])
-        if (!this.#names.has(player) && !(erased && isErasedName(player)))
-          this.#names.set(player, pseudonymOf(this.#secret, player));
+      for (const player of [...playersNamed(payload), ...playersNamed(extra ?? '')]) {
+        if (this.#names.has(player) || (erased && isErasedName(player))) continue;
+        const hash = keyedHash(this.#secret, 'player', player).toString('hex');
+        this.#names.set(player, `player-${hash.slice(0, 16)}`);
+      }
   }
 
   /**
@@ -36,9 +39,7 @@ export class Pseudonyms {
     return events.map((event) => {
       const renamed = { ...event, ...renamePlayers(event, (text) => this.#names.get(text)) };
       if (event.type !== 'PLAYER_IDENTITY') return renamed;
-      const player = playerOf(renamed.payload);
-      const payload = player === undefined ? '{}' : JSON.stringify({ player_id: player });
-      return { ...event, payload, extra: null };
+      return { ...event, payload: JSON.stringify({ player_id: playerOf(renamed.payload) }), extra: null };
     });
   }
 }
