@@ -1,9 +1,10 @@
-import type { Database, Statement } from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import { fsync } from '../base/atomicFile.ts';
 import type { DataDirectory } from '../base/dataDirectory.ts';
 import { RESERVE_BYTES } from '../base/limits.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import type { CourtEvent } from '../protocol/courtEvent.ts';
+import { Problem } from '../protocol/errors.ts';
 import { lockDirectory } from './db/directoryLock.ts';
 import { keepReserve } from './db/diskReserve.ts';
 import { watchFiles } from './db/fileMonitor.ts';
@@ -18,7 +19,7 @@ import { type Erased, type ErasureRequest, erasePlayer } from './keep/erase.ts';
 import type { PruneSelection } from './keep/expiredEvents.ts';
 import { markClock } from './keep/nightlyRetention.ts';
 import { type Pruned, pruneEvents } from './keep/pruneEvents.ts';
-import type { StepProgress, StepWriter } from './keep/steps.ts';
+import type { StepContext, StepProgress } from './keep/steps.ts';
 import { readSources, type StoredSources, writeSources } from './storedSources.ts';
 import { TokenVerifier } from './tokens/tokenVerifier.ts';
 import type { Counts } from './write/appender.ts';
@@ -33,18 +34,17 @@ export interface StoreEvents extends GroupCommitEvents, WalEvents {
 /** The store of the daemon: the one writer, the tokens, and the lock that makes it the only one. */
 export class Store {
   readonly tokens: TokenVerifier;
+  readonly commits: CommitTotals;
   readonly #db: Database;
   readonly #lock: Database;
   readonly #directory: DataDirectory;
   readonly #on: StoreEvents;
   readonly #writer: GroupCommit;
-  readonly #newest: Statement<[]>;
   /** Each stops something that runs on a timer. */
   readonly #stops: readonly (() => void)[];
   /** Ends the work that is running. */
   readonly #closing = new AbortController();
   #working: { readonly command: string; readonly ended: Promise<unknown> } | undefined;
-  #isClosed = false;
 
   private constructor(lock: Database, db: Database, directory: DataDirectory, on: StoreEvents) {
     this.#lock = lock;
@@ -53,7 +53,7 @@ export class Store {
     this.#on = on;
     this.tokens = new TokenVerifier(db, (error) => this.#writer.fail(error));
     this.#writer = new GroupCommit(db, on, () => this.tokens.writeUses());
-    this.#newest = db.prepare('SELECT max(seq) FROM event');
+    this.commits = this.#writer.totals;
     const walOver = (isOver: boolean) => this.#writer.hold('walHeld', isOver);
     this.#stops = [
       watchWal(this.#writer.checkpoints, directory.file('database'), { ...on, walOver }),
@@ -98,23 +98,18 @@ export class Store {
     return this.#writer.append(events);
   }
 
-  get commits(): CommitTotals {
-    return this.#writer.totals;
-  }
-
   /** @see GroupCommit.queued */
   get queued(): number {
     return this.#writer.queued;
   }
 
-  /** @returns the stored state of the sources; nothing if it cannot be read: a start can do without it. */
-  sources(): StoredSources {
+  /** @returns the stored state of the sources; undefined if it cannot be read: a start can do without it. */
+  sources(): StoredSources | undefined {
     try {
       return readSources(this.#db);
     } catch (error) {
-      if (failureKind(error) === 'damaged') this.#on.damaged(error);
-      else this.#on.unexpected(error);
-      return { days: 0, sources: [] };
+      this.#on.damaged(error);
+      return undefined;
     }
   }
 
@@ -123,28 +118,29 @@ export class Store {
    * @param signal ends it at its next pause, with an AbortError.
    * @throws {OperatorError} if another one or an erasure is running, the disk is full and stays so, or the database fails.
    */
-  prune(selection: PruneSelection, on: StepProgress, signal?: AbortSignal): Promise<Pruned> {
-    return this.#alone('prune', signal, (context) => pruneEvents({ ...context, on }, selection));
+  prune(selection: PruneSelection, on: StepProgress, signal = this.#closing.signal): Promise<Pruned> {
+    return this.#alone('prune', on, signal, (context) => pruneEvents(context, selection));
   }
 
   /** Erases a player, as steps of the writer. @param signal as for `prune`. @throws {OperatorError} as `prune`. */
-  erase(request: ErasureRequest, on: StepProgress, signal?: AbortSignal): Promise<Erased> {
-    return this.#alone('player erase', signal, (context) => erasePlayer({ ...context, on }, request));
+  erase(request: ErasureRequest, on: StepProgress, signal = this.#closing.signal): Promise<Erased> {
+    return this.#alone('player erase', on, signal, (context) => erasePlayer(context, request));
   }
 
   /** Runs steps of the writer that take a while, one such work at a time. */
   async #alone<Result>(
     command: string,
-    signal: AbortSignal | undefined,
-    work: (context: { db: Database; writer: StepWriter; signal: AbortSignal }) => Promise<Result>,
+    on: StepProgress,
+    signal: AbortSignal,
+    work: (context: StepContext) => Promise<Result>,
   ): Promise<Result> {
     if (this.#working !== undefined) {
       throw new OperatorError(
         `Another "courtd ${this.#working.command}" is running on ${this.#directory}. Wait until it ends.`,
       );
     }
-    const ended = [this.#closing.signal, ...(signal === undefined ? [] : [signal])];
-    const working = work({ db: this.#db, writer: this.#writer, signal: AbortSignal.any(ended) });
+    const ended = AbortSignal.any([this.#closing.signal, signal]);
+    const working = work({ db: this.#db, writer: this.#writer, on, signal: ended });
     this.#working = { command, ended: working };
     try {
       return await working;
@@ -173,21 +169,11 @@ export class Store {
     return this.#writer.aside(() => writeSources(this.#db, sources));
   }
 
-  /**
-   * A health check: waits until the queued requests have been answered, then reads the newest event. A full
-   * disk, another program's lock and a damaged page are healthy answers too.
-   * @throws any other failure.
-   */
+  /** A health check: waits for its turn, and stores nothing. To take no events, on a full disk, is healthy. @throws what is a bug. */
   async answers(): Promise<void> {
-    await this.#writer.drained();
-    if (this.#isClosed) return;
-    try {
-      this.#newest.get();
-    } catch (error) {
-      const kind = failureKind(error);
-      if (kind === 'fatal') this.#writer.fail(error);
-      if (kind === 'fatal' || kind === 'unexpected') throw error;
-    }
+    await this.#writer.append([]).catch((error) => {
+      if (!(error instanceof Problem)) throw error;
+    });
   }
 
   /**
@@ -195,7 +181,6 @@ export class Store {
    * observer exits without.
    */
   async close(): Promise<void> {
-    this.#isClosed = true;
     this.#closing.abort();
     for (const stop of this.#stops) stop();
     await this.#working?.ended.catch(() => {});

@@ -1,5 +1,4 @@
 import type { Database } from 'better-sqlite3';
-import { damage } from './db/sqliteErrors.ts';
 
 /**
  * The facts about a source that survive the daemon: without them, every start would forget which camera is missing or faulty.
@@ -34,32 +33,19 @@ type SourceRow = Omit<StoredSource, 'isExpected' | 'lastMs' | 'faults'> & {
   readonly memory: string;
 };
 
-/** @throws {SqliteError} also for values that courtd never writes. */
+/** @throws {SqliteError | SyntaxError} if they cannot be read. */
 export function readSources(db: Database): StoredSources {
   const days = db.prepare<[], number>('SELECT ms FROM running_time').pluck().get()!;
   const rows = db
     .prepare<[], SourceRow>(`
       SELECT court, name, client, is_expected AS isExpected, known_at AS firstDay, heard_at AS lastDay, pauses AS memory FROM source`)
     .all();
-  const sources = rows.map(({ memory, ...row }) => ({
+  const sources = rows.map(({ memory, isExpected, ...row }) => ({
     ...row,
-    isExpected: row.isExpected === 1,
-    ...memoryIn(memory),
+    isExpected: isExpected === 1,
+    ...{ lastMs: null, faults: [], ...JSON.parse(memory) },
   }));
-  const isDay = (day: number) => Number.isSafeInteger(day) && day >= 0 && day <= days;
-  if (!isDay(days) || !sources.every(({ firstDay, lastDay }) => isDay(firstDay) && isDay(lastDay)))
-    throw damage('source');
   return { days, sources };
-}
-
-function memoryIn(text: string): Pick<StoredSource, 'lastMs' | 'faults'> {
-  const isRight = (number: unknown) => number === null || Number.isSafeInteger(number);
-  try {
-    const { lastMs = null, faults = [] } = JSON.parse(text);
-    if ([lastMs, ...faults.flatMap(([, ...numbers]: StoredFault) => numbers)].every(isRight))
-      return { lastMs, faults };
-  } catch {}
-  throw damage('source');
 }
 
 /** Replaces what is stored. Call it inside a transaction. */

@@ -160,12 +160,6 @@ export class GroupCommit {
     if (this.#maintenance.isDue && !this.#isBackingOff) this.#schedule();
   }
 
-  /** @returns once all requests that are queued now have been answered. */
-  async drained(): Promise<void> {
-    const last = this.#queue.at(-1);
-    while (last !== undefined && this.#queue.includes(last)) await sleep(BUSY_RETRY_MS);
-  }
-
   /** Refuses all requests for this reason, until it is lifted. */
   hold(reason: Unavailability, isHeld: boolean): void {
     if (isHeld) this.#holds.add(reason);
@@ -176,10 +170,10 @@ export class GroupCommit {
    * Refuses all requests from now on.
    * @returns once the queued ones have been answered.
    */
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#isClosed = true;
     this.#maintenance.stop();
-    return this.drained();
+    while (this.#queue.length > 0) await sleep(BUSY_RETRY_MS);
   }
 
   /**
