@@ -7,6 +7,7 @@ import { REVISION_MAX } from '../../src/base/limits.ts';
 import type { CourtEvent } from '../../src/protocol/courtEvent.ts';
 import { openDatabase } from '../../src/store/db/openDatabase.ts';
 import { sessionCounter } from '../../src/store/db/sessionCounter.ts';
+import { KEY_LIMITS } from '../../src/store/db/sizes.ts';
 import { deleteEmptySessions, eventRemoval, keysWithoutEvent } from '../../src/store/keep/pruneEvents.ts';
 import { type ReadEvent, readSession } from '../../src/store/read/sessionReader.ts';
 import { listSessions, lostBounds, type SessionLine, sessionId } from '../../src/store/read/sessions.ts';
@@ -17,7 +18,7 @@ import { countsAreRight } from '../harness/storedReader.ts';
 
 const IDS = ['a', 'b', 'c', 'd', 'e'];
 /** A step of a move leaves some of them. */
-const KEYS = { move: 5, most: 1_000, step: 4 };
+Object.assign(KEY_LIMITS, { move: 5, most: 1_000, step: 4 });
 /** Two differ above 32 bits only; one is a time in milliseconds. */
 const REVISIONS = [0, 2 ** 32, 1_773_500_966_535, REVISION_MAX];
 /** Names that only one or two events have, so that they come and go; and eots in another order than that of their places. */
@@ -62,7 +63,6 @@ class Pair {
   readonly #folder: string;
   /** In the order of arrival. */
   readonly #stored = new Set<number>();
-  /** Sessions that have lost events. */
   #db;
   /** Of another process, such as a reader. */
   #other: Database.Database;
@@ -73,7 +73,6 @@ class Pair {
     this.#db = openDatabase(new DataDirectory(folder), { create: true });
     this.#db.pragma('synchronous = OFF');
     this.#committer = new Committer(this.#db);
-    this.#committer.appender.keys.limits = KEYS;
     this.#other = new Database(path.join(folder, 'courtd.db'));
   }
 
@@ -87,7 +86,6 @@ class Pair {
       this.close();
       this.#db = openDatabase(new DataDirectory(this.#folder));
       this.#committer = new Committer(this.#db);
-      this.#committer.appender.keys.limits = KEYS;
       this.#other = new Database(path.join(this.#folder, 'courtd.db'));
     }
   }

@@ -24,7 +24,6 @@ const MOVING = 'FROM recent_key WHERE seq <= ? ORDER BY session, hash, revision 
  * Exact only in the process that writes (directoryLock.ts). Others read the view `session_event`.
  */
 export class EventKeys {
-  limits = KEY_LIMITS;
   readonly #db: Database;
   readonly #insert: MultiRowStatement;
   readonly #knownIn: Readonly<Record<'key' | 'recent_key', MultiRowStatement<{ readonly seq: number }>>>;
@@ -66,8 +65,8 @@ export class EventKeys {
       DELETE FROM recent_key WHERE (session, hash, revision) IN (SELECT session, hash, revision ${MOVING})`);
     const note = db.prepare('UPDATE flushed SET up_to = ?');
     this.#moveSome = db.transaction((upTo) => {
-      copy.run(upTo, this.limits.step);
-      const isOver = remove.run(upTo, this.limits.step).changes < this.limits.step;
+      copy.run(upTo, KEY_LIMITS.step);
+      const isOver = remove.run(upTo, KEY_LIMITS.step).changes < KEY_LIMITS.step;
       if (isOver) note.run(upTo);
       return isOver;
     });
@@ -112,7 +111,7 @@ export class EventKeys {
 
   /** Whether a step of a move is due. */
   get isMoveDue(): boolean {
-    return this.#moveUpTo !== undefined || this.count >= this.limits.move;
+    return this.#moveUpTo !== undefined || this.count >= KEY_LIMITS.move;
   }
 
   /**
