@@ -9,8 +9,10 @@ import { courtd, Daemon, temporaryFolder } from '../../harness/daemon.ts';
 import { event, events } from '../../harness/events.ts';
 import { runInProcess } from '../../harness/inProcess.ts';
 import { Committer, court } from '../../harness/scratchStore.ts';
+import { serveAgain } from '../../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 type Wire = Record<string, unknown>;
 
