@@ -2,14 +2,10 @@ import fc from 'fast-check';
 import { parseJson } from './jsonOracle.ts';
 
 /** JSON text with what it means, reckoned while it was made and not by parsing it. */
-export interface JsonText {
+interface JsonText {
   readonly text: string;
   /** One spelling for all texts of one value: members sorted, last duplicate only, numbers by exact value. */
   readonly canon: string;
-  /** Containers inside each other. */
-  readonly depth: number;
-  /** Elements, where it is an array. */
-  readonly count: number;
 }
 
 /** Any character. fast-check's own, the unit "binary", takes a second of processor time: it makes a map of all million of them. */
@@ -59,7 +55,7 @@ export const numberText: fc.Arbitrary<string> = fc.oneof(
 );
 
 /** @returns a number's exact value in one spelling, by integer arithmetic; the sign of zero is kept. */
-export function exactValue(source: string): string {
+function exactValue(source: string): string {
   const [mantissa = '', exponent = '0'] = source.toLowerCase().split('e');
   const [whole = '', fraction = ''] = mantissa.split('.');
   let value = BigInt(whole.replace('-', '') + fraction);
@@ -72,14 +68,12 @@ export function exactValue(source: string): string {
   return `${source.startsWith('-') ? '-' : ''}${value}e${power}`;
 }
 
-const leaf = (text: string, canon: string): JsonText => ({ text, canon, depth: 0, count: 0 });
-
 const { value, object, array } = fc.letrec<{ value: JsonText; object: JsonText; array: JsonText }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
-    fc.constantFrom('true', 'false', 'null').map((text) => leaf(text, text)),
-    numberText.map((text) => leaf(text, exactValue(text))),
-    stringText.map(([text, content]) => leaf(text, JSON.stringify(content))),
+    fc.constantFrom('true', 'false', 'null').map((text) => ({ text, canon: text })),
+    numberText.map((text) => ({ text, canon: exactValue(text) })),
+    stringText.map(([text, content]) => ({ text, canon: JSON.stringify(content) })),
     tie('object'),
     tie('array'),
   ),
@@ -99,19 +93,12 @@ function objectText(members: [[text: string, key: string], JsonText][], gap: str
   const text = members.map(([[key], { text }]) => `${gap}${key}${gap}:${gap}${text}${gap}`).join(',');
   // A Map keeps the last of duplicate members, as JSON.parse must.
   const canon = canonicalMembers(new Map(members.map(([[, key], { canon }]) => [key, canon])));
-  const depth = 1 + Math.max(0, ...members.map(([, { depth }]) => depth));
-  return { text: `{${text || gap}}`, canon, depth, count: 0 };
+  return { text: `{${text || gap}}`, canon };
 }
 
 function arrayText(items: JsonText[], gap: string): JsonText {
   const text = items.map(({ text }) => `${gap}${text}${gap}`).join(',');
-  const canon = `[${items.map(({ canon }) => canon).join(',')}]`;
-  return {
-    text: `[${text || gap}]`,
-    canon,
-    depth: 1 + Math.max(0, ...items.map((i) => i.depth)),
-    count: items.length,
-  };
+  return { text: `[${text || gap}]`, canon: `[${items.map(({ canon }) => canon).join(',')}]` };
 }
 
 function canonicalMembers(members: Map<string, string>): string {

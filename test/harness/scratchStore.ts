@@ -177,17 +177,10 @@ export async function refusal(request: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** How the keys of all events are known (keys.ts), and what must not be. */
-export interface KeyState {
-  readonly events: number;
-  /** Keys in the file. */
-  readonly moved: number;
-  /** Events whose keys a start reads back into memory. */
-  readonly recent: number;
-  /** Neither: a resend would be stored again, and `event show` would not find it. */
+/** What must not be of the keys of all events (keys.ts). */
+interface KeyState {
+  /** Events without a key, in the file or among those that a start reads back: a resend would be stored again. */
   readonly unknown: number;
-  /** Both: only while keys are on their way. */
-  readonly twice: number;
   /** Keys in the file that lead to another event or to none. */
   readonly astray: number;
 }
@@ -200,8 +193,7 @@ export function keyState(db: Database.Database): KeyState {
                       AND k.hash = key_hash(e.event_id)) AS inFile,
              e.seq > (SELECT up_to FROM flushed) AS isRecent
         FROM event e)
-    SELECT count(*) AS events, (SELECT count(*) FROM key) AS moved, coalesce(sum(isRecent), 0) AS recent,
-           coalesce(sum(NOT inFile AND NOT isRecent), 0) AS unknown, coalesce(sum(inFile AND isRecent), 0) AS twice,
+    SELECT coalesce(sum(NOT inFile AND NOT isRecent), 0) AS unknown,
            (SELECT count(*) FROM key) - coalesce(sum(inFile), 0) AS astray
       FROM state`;
   return db.prepare<[], KeyState>(sql).get()!;

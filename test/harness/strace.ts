@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import fs from 'node:fs';
 import path from 'node:path';
 import { type Cleanup, type Daemon, run, start } from './daemon.ts';
 
@@ -29,12 +28,6 @@ export interface FaultOptions {
 export function straceArguments(data: string, { calls, effect, file }: FaultOptions): string[] {
   const where = file === undefined ? [] : ['-P', path.join(data, file)];
   return ['-f', '-e', `trace=${calls}`, '-e', `inject=${calls}:${effect}`, ...where];
-}
-
-/** Ends the fault of a process that was started under it. */
-export function detach(pid: number): void {
-  const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
-  process.kill(Number(/^TracerPid:\s+(\d+)$/m.exec(status)?.[1]), 'SIGTERM');
 }
 
 export class Fault {

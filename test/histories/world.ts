@@ -105,12 +105,6 @@ class Timeline {
     next.run();
   }
 
-  /** What is ready, or else what is ready next. */
-  runNext(): void {
-    if (this.immediates.length > 0) this.runImmediate();
-    else this.runTimer();
-  }
-
   /** Everything that promises have set going has come to a wait. */
   async settled(): Promise<void> {
     await new Promise<void>((resolve) => realImmediate(resolve));
@@ -134,9 +128,6 @@ class Handle {
   }
   ref(): this {
     return this;
-  }
-  hasRef(): boolean {
-    return true;
   }
 }
 
