@@ -86,20 +86,3 @@ t.test(
     t.equal(said.length, 1);
   },
 );
-
-t.test('if systemd-notify fails or is missing, that is logged once and events are accepted', async (t) => {
-  const failing = new FakeNotify(t, 'exit 1');
-  const missing = { ...failing.env, PATH: temporaryFolder(t) };
-  // The launcher needs the usual programs, so the folder has links to them, and no systemd-notify.
-  for (const name of ['sh', 'env', 'dirname', 'readlink', 'node'])
-    for (const folder of ['/usr/bin', '/bin'])
-      if (fs.existsSync(`${folder}/${name}`) && !fs.existsSync(`${missing.PATH}/${name}`))
-        fs.symlinkSync(`${folder}/${name}`, path.join(missing.PATH, name));
-  for (const env of [failing.env, missing]) {
-    const daemon = await Daemon.start(t, [], undefined, { ...env, WATCHDOG_USEC: '60000' });
-    await daemon.logged(CANNOT_NOTIFY);
-    t.equal((await daemon.post(event())).status, 202);
-    t.equal(await daemon.stop(), 0);
-    t.equal(daemon.timesLogged(CANNOT_NOTIFY), 1);
-  }
-});

@@ -45,29 +45,6 @@ function recorded(t: Cleanup) {
   };
 }
 
-t.test(
-  'an old token that is sent again and again does not hide the rejections of other clients',
-  async (t) => {
-    const { refuse, warned, summary } = recorded(t);
-    for (let i = 0; i < 1_000; i++) refuse('10.0.0.1', 'unauthorized', { reason: 'token 3 expired at …' });
-    refuse('10.0.0.2', 'invalid_event', { source: 'camera-2', court_id: 'court-2' });
-    t.ok(warned().length < 10, `${warned().length} lines`);
-    t.match(warned().at(-1), { client: '10.0.0.2', source: 'camera-2', court_id: 'court-2' });
-    const before = warned().length;
-    refuse('10.0.0.1', 'invalid_event', { source: 'camera-3' });
-    refuse('10.0.0.1', 'unauthorized', { reason: 'unknown token' });
-    refuse('10.0.0.1', 'unauthorized', { reason: 'token 3 expired at …' });
-    t.equal(
-      warned().length,
-      before + 2,
-      'behind the same gateway, another camera and another token are told',
-    );
-    t.match(summary(), { requests: 1_004, refused: { unauthorized: 1_002, invalid_event: 2 } });
-    refuse('10.0.0.1', 'unauthorized', { reason: 'token 3 expired at …' });
-    t.equal(warned().length, before + 3, 'in the next minute it is told again');
-  },
-);
-
 t.test('a client that invents sources, and any number of strangers, get few lines in a minute', async (t) => {
   const { refuse, accept, warned, summary } = recorded(t);
   accept('10.0.0.1');

@@ -67,25 +67,3 @@ t.test('eight MiB of names of any kind take no more memory than any other body',
     t.ok(daemon.peakMib <= MEMORY_MIB, `${daemon.peakMib.toFixed(0)} MiB at the peak`);
   }
 });
-
-/** Gzip that holds nothing: as many empty blocks as fit into eight MiB, each with codes of its own (RFC 1951, 3.2.7). */
-function emptyBlocks(): Buffer {
-  const head = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
-  const eight =
-    'BMCBAAAAAAAQ/9UkAA4EAAAAAID4ryYBcCAAAAAAAMR/NQmAAwEAAAAAIP6rSQAcCAAAAAAA8V9NAuBAAAAAAACI/2oSAAcCAAAAAED8V5MAOBAAAAAAAOK/mg==';
-  const blocks = Buffer.alloc(91 * Math.floor(BODY_BYTES_MOST / 91), eight, 'base64');
-  return Buffer.concat([Buffer.from(head), blocks, Buffer.from([3, 0]), Buffer.alloc(8)]);
-}
-
-t.test('gzip that takes long to unpack keeps nobody waiting', async (t) => {
-  const daemon = await Daemon.start(t);
-  const bytes = emptyBlocks();
-  let isDone = false;
-  const packed = answerOf(daemon.post(bytes, { 'Content-Encoding': 'gzip' })).finally(() => {
-    isDone = true;
-  });
-  let beside = 0;
-  for (; !isDone; beside++) t.equal((await daemon.post(event({ session_id: 'beside' }))).status, 202);
-  t.match((await packed).body, '"code":"invalid_json"', 'it is good gzip');
-  t.ok(beside > 2, `${beside} were answered meanwhile`);
-});

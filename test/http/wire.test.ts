@@ -87,28 +87,6 @@ t.test('the first of several faults is answered, in the order of the guide', asy
   }
 });
 
-t.test('the error of an answer names what to send instead', async (t) => {
-  const sentences: [sentence: RegExp, bytes: Buffer][] = [
-    [/application\/json/, good({ headers: { 'content-type': 'text/csv' } })],
-    [/keep the events/, good({ headers: { authorization: 'Bearer wrong' } })],
-    [/Content-Encoding: gzip/, good({ body: gzipSync(body()) })],
-    [
-      /^The body is malformed: .*chunk/,
-      good({ headers: { 'transfer-encoding': 'chunked' }, body: 'xyz\r\n' }),
-    ],
-    [/^This is TLS, and this port speaks plain HTTP/, Buffer.from('160301020001000001fc0303', 'hex')],
-    [/^This is not an HTTP\/1\.1 request \(Invalid method/, Buffer.from('\x16\x02\r\n\r\n')],
-    [/^This is HTTP\/2;/, Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],
-    [
-      /\(Missing expected CR after header value\)/,
-      good({ headers: { authorization: 'Bearer of-a-file\n' } }),
-    ],
-    [/\(Duplicate Content-Length\)/, good({ more: ['Content-Length: 1'] })],
-  ];
-  for (const [sentence, bytes] of sentences)
-    t.match(JSON.parse((await ask(t, bytes, `${sentence}`)).body).error, sentence);
-});
-
 t.test(
   'a HEAD is answered once and without a body, before its own has come, or with a request behind',
   async (t) => {

@@ -2,7 +2,6 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { credsAuthenticator } from '@nats-io/transport-node';
 import t from 'tap';
-import { makePair } from '../../harness/certificates.ts';
 import { courtd, temporaryFolder } from '../../harness/daemon.ts';
 import { events } from '../../harness/events.ts';
 import { NatsServers } from '../../harness/nats.ts';
@@ -62,36 +61,3 @@ t.test(
     t.match(await box.status(), { error: /holds no NATS credentials/ });
   },
 );
-
-t.test('TLS: the authority that is named, the name that is in the URL', { skip }, async (t) => {
-  const folder = temporaryFolder(t);
-  const { cert, key } = makePair(folder, 'hq');
-  const config = `tls { cert_file: "${cert}", key_file: "${key}" }`;
-  const servers = await NatsServers.start(t, { config, scheme: 'tls' });
-  const ca = fs.readFileSync(cert, 'utf8');
-  const hq = await Headquarters.start(
-    t,
-    servers.url,
-    { COURTD_FLEET_CA: cert },
-    { tls: { ca, host: '127.0.0.1' } },
-  );
-  const env = { COURTD_SHIP_URL: servers.url, COURTD_SHIP_BOX: 'venue-7', COURTD_SHIP_CA: cert };
-  const box = new Box(t, temporaryFolder(t), env);
-  box.put(...events(10));
-  const as = (changes: Record<string, string>) => new Box(t, box.data, { ...env, ...changes }).ship();
-  for (const [changes, sentence] of [
-    [
-      { COURTD_SHIP_URL: servers.url.replace('127.0.0.1', 'localhost') },
-      /does not accept the certificate .*altnames/,
-    ],
-    [{ COURTD_SHIP_CA: '' }, /does not accept the certificate .*self-signed.*COURTD_SHIP_CA/],
-  ] as const) {
-    const refused = as(changes);
-    await refused.state('refused');
-    t.match(await box.status(), { state: 'refused', shipped_seq: null, behind_events: 10, error: sentence });
-    t.equal(await refused.stop(), 0);
-  }
-  t.strictSame(await hq.messages('venue-7'), []);
-  t.match(await box.once(), { status: 0 });
-  t.equal((await hq.messages('venue-7')).length, 1);
-});

@@ -134,14 +134,6 @@ t.test(
   },
 );
 
-t.test('an event of a type that is not known is counted, and drawn as no bounce', (t) => {
-  const type = 'NET_FAULT' as EventType;
-  const tally = tallyOf([read({ type }, { x_ft: 1, y_ft: 1, is_in: true }), bounce(3_000, 2, 1)]);
-  t.strictSame(landings(tally), [['no shot type', [2]]]);
-  t.equal(tally.current, 2);
-  t.end();
-});
-
 t.test(
   'median and 95th percentile of ball speed are those of a spreadsheet, of current revisions only',
   (t) => {
@@ -157,28 +149,6 @@ t.test(
     t.end();
   },
 );
-
-t.test('a field of another type counts as in the columns of an export', (t) => {
-  const at = (x_ft: unknown, player_id: unknown, is_in?: unknown) =>
-    read({ type: 'PLAYER_POSITION' }, { x_ft, y_ft: 2, player_id, is_in });
-  const tally = tallyOf([
-    ...[at(1, 7), at(1, true), at(1, null), at(1, ['Ann'])],
-    ...[at('1', 'Ben'), at(null, 'Ben')],
-    read({ type: 'BALL_BOUNCE', eotMs: 1 }, { x_ft: 1, y_ft: 2, is_in: null, shot_type: 8 }),
-  ]);
-  t.strictSame(
-    tally.players.entries().map(([id, { positions }]) => [id, positions.total]),
-    [
-      ['7', 1],
-      ['Ben', 0],
-      ['true', 1],
-      ['no player_id', 2],
-    ],
-  );
-  t.equal(tally.leftOut.position, 2);
-  t.match(strokes(tally), [['8', { landings: { counts: { in: 0, out: 0, 'not judged': 1 } } }]]);
-  t.end();
-});
 
 t.test('players are named by any current event, with or without a position', (t) => {
   const named = (type: EventType, player_id: unknown, more: object = {}) =>
@@ -231,16 +201,3 @@ t.test(
     t.end();
   },
 );
-
-t.test('a map without court lines holds every place that can be one', (t) => {
-  const tally = tallyOf([bounce(1, 6, 0), bounce(2, 6, 23), bounce(3, 1e300, 5)], 'none');
-  t.strictSame(tally.frame, { x1: 5, y1: -5, x2: 25, y2: 25 });
-  t.match(tallyOf([]).frame, { x1: -5, y1: -5, x2: 25, y2: 49 });
-  t.end();
-});
-
-t.test('a map draws the first thousand landings and counts all', (t) => {
-  const { landings } = tallyOf(Array.from({ length: 1_500 }, (_, i) => bounce(i * 5_000, 1, 1))).players.of();
-  t.strictSame([landings.points.length, landings.placed, landings.counts.in], [1_000, 1_500, 1_500]);
-  t.end();
-});

@@ -40,26 +40,6 @@ t.test('a minute of a court has every type, 10 Hz of positions, confirmations an
   t.end();
 });
 
-t.test('a match is one of pickleball: its shots, its speeds, and balls that land on the court', (t) => {
-  const all = new SimulatedCourt(new Random(1)).until(600);
-  const of = (type: string, revision = 0) =>
-    all.flatMap((one) => (one.type === type && one.revision === revision ? [one.payload] : []));
-  const shots = ['dink', 'drive', 'drop', 'lob', 'return', 'serve', 'smash', 'volley'];
-  t.strictSame([...new Set(of('BALL_HIT').map(({ shot_type }) => shot_type))].sort(), shots);
-  t.ok(of('BALL_HIT').length > 150);
-  const kmh = of('BALL_SPEED').map((payload) => Number(payload.kmh));
-  t.ok(Math.min(...kmh) >= 20 && Math.min(...kmh) < 30 && Math.max(...kmh) > 70 && Math.max(...kmh) <= 90);
-  const bounces = of('BALL_BOUNCE', 1);
-  const inside = bounces.filter(({ is_in }) => is_in === true);
-  const share = inside.length / bounces.length;
-  t.ok(share > 0.6 && share < 0.97, `${share} in`);
-  const [width, length] = (['x_ft', 'y_ft'] as const).map((name) =>
-    Math.max(...inside.map((one) => Number(one[name]))),
-  );
-  t.ok(width! > 16 && width! <= 20 && length! > 35 && length! <= 44, `${width} by ${length} ft`);
-  t.end();
-});
-
 t.test('two cameras misbehave, and none of a clean venue', (t) => {
   const faults = (courts: number, clean: boolean) =>
     new Venue({ courts, seed: 1, clean, run: 'x' }).cameras.flatMap(({ fault }) => fault ?? []).sort();
