@@ -30,7 +30,7 @@ export interface RefusedRequest {
 export interface RefusedBody extends RefusedRequest {
   /** Its place in the order of receipt. */
   readonly seq: number;
-  /** The body: decompressed, or as it came if that is what was wrong with it. */
+  /** The body: unpacked, or as it came if that failed. */
   readonly gzip: Buffer;
 }
 
@@ -84,13 +84,16 @@ export const TOO_MANY = `
   SELECT seq FROM (
     SELECT seq, row_number() OVER (PARTITION BY code ORDER BY seq DESC) AS age FROM rejection WHERE gzip IS NULL)
    WHERE age > ${REFUSED_KEPT}`;
-/** The bodies beyond a size: the oldest first, and of a sender with more than a quarter of the space its own before those of others. */
+/**
+ * The bodies beyond a size: the oldest first, and of a sender with more than a quarter of the space its own before those of others.
+ * More than necessary, because each search reads an index of all.
+ */
 export const TOO_MUCH = `
   SELECT seq FROM (
     SELECT seq, sum(bytes) OVER (ORDER BY own > @bytes / 4, seq DESC) AS kept FROM (
       SELECT seq, ${BYTES} AS bytes, sum(${BYTES}) OVER (PARTITION BY ${SENDER} ORDER BY seq DESC) AS own
         FROM rejection WHERE gzip IS NOT NULL))
-   WHERE kept > @bytes`;
+   WHERE kept > @bytes * 15 / 16`;
 /** The size of all bodies. */
 export const HELD = `SELECT total(${BYTES}) FROM rejection WHERE gzip IS NOT NULL`;
 /** The senders with the most events first. */

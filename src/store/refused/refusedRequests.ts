@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto';
 import fs from 'node:fs';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import zlib from 'node:zlib';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import * as limits from '../../base/limits.ts';
-import { pause } from '../../base/pause.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { bodyParts } from '../../protocol/bodyParts.ts';
 import type { LogFields, ProblemCode } from '../../protocol/errors.ts';
@@ -45,8 +44,6 @@ const NOT_KEPT = 'bodies of rejected requests were not kept';
 const DELETED = 'rejected events were deleted before they were stored';
 const SET_ASIDE =
   'refused.db was damaged and was set aside: a new one begins, and events are stored as before';
-/** To this part of the space bodies are deleted: each search for them reads an index of all. */
-const FILLED = 15 / 16;
 /** Requests that are read back at a start. */
 const READ_BACK = 10_000;
 /** Rows that are deleted in one turn of the event loop. */
@@ -65,7 +62,7 @@ export class RefusedRequests {
   #withoutBody = 0;
   /** Messages that were logged since the last check. */
   readonly #logged = new Set<string>();
-  readonly #closing = new AbortController();
+  #isClosed = false;
 
   constructor(options: RefusedOptions) {
     this.#options = options;
@@ -76,13 +73,12 @@ export class RefusedRequests {
    * when the data directory is locked. @param isStored whether an event is in the database.
    */
   async begin(isStored: (key: EventKey | undefined) => boolean): Promise<void> {
-    const { signal } = this.#closing;
-    for (; !signal.aborted; await pause(limits.REFUSED_CHECK_MS, signal)) {
+    for (; !this.#isClosed; await sleep(limits.REFUSED_CHECK_MS, undefined, { ref: false })) {
       this.#logged.clear();
       try {
         this.#isDiskLow();
         await this.delete({ beforeMs: Date.now() - limits.REFUSED_MS });
-        await this.#forgetStored(isStored, signal);
+        await this.#forgetStored(isStored);
       } catch {
         // The next request meets the same fault.
       }
@@ -147,19 +143,18 @@ export class RefusedRequests {
 
   close(): void {
     this.#commit();
-    this.#closing.abort();
+    this.#isClosed = true;
     this.#giveUp();
   }
 
   /** A step takes one body, and long pauses follow: requests are answered in between. */
-  async #forgetStored(isStored: (key: EventKey | undefined) => boolean, signal: AbortSignal): Promise<void> {
+  async #forgetStored(isStored: (key: EventKey | undefined) => boolean): Promise<void> {
     for (const { seq, gzip } of this.#file?.bodies() ?? []) {
       const startedAt = performance.now();
       const body = unpacked(gzip);
       if (body !== undefined && bodyParts(body).map(keyOf).every(isStored))
         this.#attempt(({ db }) => db.prepare('UPDATE rejection SET gzip = NULL WHERE seq = ?').run(seq));
-      await pause((performance.now() - startedAt) / LOOK_PART, signal);
-      if (signal.aborted) return;
+      await sleep((performance.now() - startedAt) / LOOK_PART, undefined, { ref: false });
     }
   }
 
@@ -184,7 +179,7 @@ export class RefusedRequests {
       db.exec(`DELETE FROM rejection WHERE seq IN (${TOO_MANY})`);
       if (db.prepare<[], number>(HELD).pluck().get()! > maxBytes) {
         const forget = db.prepare(`UPDATE rejection SET gzip = NULL WHERE seq IN (${TOO_MUCH})`);
-        forget.run({ bytes: maxBytes * FILLED });
+        forget.run({ bytes: maxBytes });
         this.#lose(DELETED, { reason: 'there is no room for them' });
       }
       if (db.inTransaction) db.exec('COMMIT');
@@ -206,7 +201,7 @@ export class RefusedRequests {
 
   /** Runs `work` on the file, and gives up one that cannot be used. @returns undefined if that failed. */
   #attempt<Result>(work: (file: RefusedFile) => Result): Result | undefined {
-    if (this.#closing.signal.aborted) return undefined;
+    if (this.#isClosed) return undefined;
     const path = this.#options.directory.file('refused');
     try {
       if (this.#file === undefined) {

@@ -6,14 +6,11 @@ export function tokenRemoved(text: string, token: string): string {
   return text.replace(patternOf(token), '(token removed)');
 }
 
-/** @returns a body without the token; undefined if it cannot be removed from a compressed body. */
-export function withoutToken(body: Buffer, token: string | undefined): Buffer | undefined {
+/** @returns a body without the token; of one that came packed without saying so, what is in it. */
+export function withoutToken(body: Buffer, token: string | undefined): Buffer {
   if (token === undefined) return body;
-  if (body[0] === 0x1f && body[1] === 0x8b) {
-    const text = unpacked(body, { maxOutputLength: BODY_BYTES })?.toString('latin1') ?? '';
-    return tokenRemoved(text, token) === text ? body : undefined;
-  }
-  return Buffer.from(tokenRemoved(body.toString('latin1'), token), 'latin1');
+  const plain = unpacked(body, { maxOutputLength: BODY_BYTES }) ?? body;
+  return Buffer.from(tokenRemoved(plain.toString('latin1'), token), 'latin1');
 }
 
 /** @param token valid, so of letters, digits, `-` and `_`. */
