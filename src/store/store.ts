@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { fsync } from '../base/atomicFile.ts';
 import type { DataDirectory } from '../base/dataDirectory.ts';
-import { RESERVE_BYTES } from '../base/limits.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import type { CourtEvent } from '../protocol/courtEvent.ts';
 import { Problem } from '../protocol/errors.ts';
@@ -12,7 +11,7 @@ import { enterDatabase, openDatabase } from './db/openDatabase.ts';
 import { explain } from './db/openErrors.ts';
 import { layoutOf, SCHEMA_VERSION } from './db/schema.ts';
 import { sessionCounter } from './db/sessionCounter.ts';
-import { closeAfter, failureKind } from './db/sqliteErrors.ts';
+import { closeAfter } from './db/sqliteErrors.ts';
 import { upgradeDatabase } from './db/upgradeDatabase.ts';
 import { type WalEvents, watchWal } from './db/watchWal.ts';
 import { type Erased, type ErasureRequest, erasePlayer } from './keep/erase.ts';
@@ -145,14 +144,9 @@ export class Store {
     try {
       return await working;
     } catch (error) {
-      if (this.#closing.signal.aborted)
-        throw new OperatorError(
-          `The daemon is stopping, so the ${command} has ended: the next one finishes it.`,
-        );
-      if (failureKind(error) !== 'full') throw explain(error, this.#directory);
+      if (!this.#closing.signal.aborted) throw explain(error, this.#directory);
       throw new OperatorError(
-        `The disk of ${this.#directory} is full, and "courtd ${command}" needs some space to start with. Free ` +
-          `${(2 * RESERVE_BYTES) / 1024 ** 2} MiB or more on it, and try again.`,
+        `The daemon is stopping, so the ${command} has ended: the next one finishes it.`,
       );
     } finally {
       this.#working = undefined;
