@@ -11,7 +11,7 @@ import Database from 'better-sqlite3';
  *   is not in doubt: only the requests that need that page fail.
  * - unexpected: a bug; only the request that met it fails.
  */
-type FailureKind = 'busy' | 'full' | 'fatal' | 'damaged' | 'unexpected';
+export type FailureKind = 'busy' | 'full' | 'fatal' | 'damaged' | 'unexpected';
 
 const KINDS: ReadonlyArray<readonly [RegExp, FailureKind]> = [
   [/^SQLITE_(BUSY|LOCKED)/, 'busy'],

@@ -5,7 +5,7 @@ import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { type Unavailability, unavailable } from '../../protocol/unavailable.ts';
 import type { Checkpointer } from '../db/checkpointer.ts';
 import { GROUP_EVENTS, KEY_LIMITS } from '../db/sizes.ts';
-import { failureKind } from '../db/sqliteErrors.ts';
+import { type FailureKind, failureKind } from '../db/sqliteErrors.ts';
 import { Appender, type Counts, type ReceivedBatch } from './appender.ts';
 import { type DiskFullEvents, Maintenance } from './maintenance.ts';
 
@@ -59,8 +59,6 @@ export class GroupCommit {
   /** How many requests at the head of the queue are to be committed one by one. */
   #soloCommits = 0;
   #isScheduled = false;
-  /** Waiting for another process to release its lock. */
-  #isBackingOff = false;
   /** When a lock was met, in milliseconds of the monotonic clock; undefined after a commit, and after giving up. */
   #lockedSince: number | undefined;
   /** Whether nothing can be guaranteed any more. */
@@ -76,11 +74,8 @@ export class GroupCommit {
     this.#on = on;
     this.#beforeCommit = beforeCommit;
     this.appender = new Appender(db);
-    this.#maintenance = new Maintenance(db, this.appender.keys, this.#holds, {
-      ...on,
-      fatal: (error) => this.fail(error),
-      failed: (error) => this.#failed(error),
-    });
+    const failed = (error: unknown, kind?: FailureKind) => this.#failed(error, kind);
+    this.#maintenance = new Maintenance(db, this.appender.keys, this.#holds, on, failed);
     this.checkpoints = this.#maintenance.checkpoints;
     this.#commitGroup = db.transaction((group) => this.#appendAll(group));
     this.#commitAside = db.transaction((write) => write());
@@ -104,7 +99,7 @@ export class GroupCommit {
       if (this.#maintenance.isRefusing) return reject(unavailable('full'));
       if (this.#queue.length >= QUEUED_REQUESTS) return reject(unavailable('overloaded'));
       this.#queue.push({ events, receivedMs: Date.now(), resolve, reject });
-      if (!this.#isBackingOff) this.#schedule();
+      this.#schedule();
     });
   }
 
@@ -157,7 +152,7 @@ export class GroupCommit {
 
   /** Runs the maintenance that is due, without waiting for a request. */
   maintain(): void {
-    if (this.#maintenance.isDue && !this.#isBackingOff) this.#schedule();
+    if (this.#maintenance.isDue) this.#schedule();
   }
 
   /** Refuses all requests for this reason, until it is lifted. */
@@ -180,7 +175,7 @@ export class GroupCommit {
    * After the turn in which the first request became ready, so that all requests of that turn join the group.
    */
   #schedule(): void {
-    if (this.#isScheduled || this.hasFailed) return;
+    if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(() => this.#turn());
   }
@@ -188,43 +183,36 @@ export class GroupCommit {
   #turn(): void {
     this.#isScheduled = false;
     // Before the commit, not after it: by now the answers of the previous group have left.
-    if (!this.#isClosed) this.#maintenance.step();
-    if (this.hasFailed) return;
+    this.#maintenance.step();
     const group = this.#takeGroup();
     if (group.length > 0) this.#commit(group);
-    if (this.#isBackingOff || this.hasFailed) return;
-    if (this.#queue.length > 0 || (!this.#isClosed && this.#maintenance.isDue)) this.#schedule();
+    if (this.#queue.length > 0 || this.#maintenance.isDue) this.#schedule();
   }
 
   #takeGroup(): QueuedRequest[] {
-    if (this.#soloCommits > 0) {
-      this.#soloCommits--;
-      return this.#queue.splice(0, 1);
-    }
-    let events = 0;
-    let end = 0;
-    while (end < this.#queue.length && (end === 0 || events < GROUP_EVENTS))
+    const most = this.#soloCommits > 0 ? 0 : GROUP_EVENTS;
+    this.#soloCommits = Math.max(0, this.#soloCommits - 1);
+    let [events, end] = [0, 0];
+    while (end < this.#queue.length && (end === 0 || events < most))
       events += this.#queue[end++]!.events.length;
     return this.#queue.splice(0, end);
   }
 
   #commit(group: QueuedRequest[]): void {
-    let counts: Counts[];
     const beganAt = performance.now();
     try {
-      counts = this.#commitGroup.immediate(group);
+      const counts = this.#commitGroup.immediate(group);
+      this.#committedAt = performance.now();
+      this.#lockedSince = undefined;
+      this.totals.commits++;
+      this.totals.requests += group.length;
+      this.totals.seconds += (this.#committedAt - beganAt) / 1_000;
+      this.totals.syncSeconds += (this.#committedAt - this.#filledAt) / 1_000;
+      for (const [i, request] of group.entries()) request.resolve(counts[i]!);
     } catch (error) {
       this.appender.rolledBack();
       this.#groupFailed(group, error);
-      return;
     }
-    this.#committedAt = performance.now();
-    this.#lockedSince = undefined;
-    this.totals.commits++;
-    this.totals.requests += group.length;
-    this.totals.seconds += (this.#committedAt - beganAt) / 1_000;
-    this.totals.syncSeconds += (this.#committedAt - this.#filledAt) / 1_000;
-    for (const [i, request] of group.entries()) request.resolve(counts[i]!);
   }
 
   #appendAll(group: QueuedRequest[]): Counts[] {
@@ -248,8 +236,7 @@ export class GroupCommit {
   }
 
   /** Reports a failure, unless it passes by itself. */
-  #failed(error: unknown): void {
-    const kind = failureKind(error);
+  #failed(error: unknown, kind = failureKind(error)): void {
     if (kind === 'fatal') this.fail(error);
     if (kind === 'full') this.#maintenance.diskFull(error);
     if (kind === 'damaged') this.#on.damaged(error);
@@ -268,11 +255,8 @@ export class GroupCommit {
       this.#lockedSince = undefined;
       return rejectAll(this.#queue.splice(0), unavailable('busy'));
     }
-    this.#isBackingOff = true;
-    setTimeout(() => {
-      this.#isBackingOff = false;
-      this.#schedule();
-    }, BUSY_RETRY_MS);
+    this.#isScheduled = true;
+    setTimeout(() => this.#turn(), BUSY_RETRY_MS);
   }
 
   /** Call it after an I/O error, wherever it occurred: no request is answered 202 any more. */

@@ -5,11 +5,11 @@ import { every } from '../../base/pause.ts';
 import type { Unavailability } from '../../protocol/unavailable.ts';
 import { Checkpointer } from '../db/checkpointer.ts';
 import { freeBytes, truncateWal } from '../db/diskReserve.ts';
-import { failureKind } from '../db/sqliteErrors.ts';
+import { type FailureKind, failureKind } from '../db/sqliteErrors.ts';
 import type { EventKeys } from './keys.ts';
 
 /** Pause after a step of a move that failed. */
-export const MOVE_RETRY_MS = 1_000;
+const MOVE_RETRY_MS = 1_000;
 /** Milliseconds without a failure before the log says that there is room again: on an almost full disk, small requests still fit. */
 const FULL_QUIET_MS = 5_000;
 /** Free space from which a full disk counts as having room again: a batch of 500 takes half of it. */
@@ -23,39 +23,36 @@ export interface DiskFullEvents {
   healed(): void;
 }
 
-/** What is done with failures of checkpoints and moves. */
-interface MaintenanceEvents extends DiskFullEvents {
-  fatal(error: unknown): void;
-  /** Any kind. */
-  failed(error: unknown): void;
-}
-
 /** The work between commits, which can be postponed: checkpoints, moves of keys to the file, and looks for room on a full disk. */
 export class Maintenance {
   readonly checkpoints: Checkpointer;
   readonly #db: Database;
-  readonly #directory: DataDirectory;
-  readonly #keys: Pick<EventKeys, 'isMoveDue' | 'moveStep'>;
+  readonly #keys: EventKeys;
   readonly #holds: ReadonlySet<Unavailability>;
-  readonly #on: MaintenanceEvents;
+  readonly #on: DiskFullEvents;
+  readonly #failed: (error: unknown, kind?: FailureKind) => void;
   #moveFrom = 0;
   /** When a write last failed, in milliseconds of the monotonic clock; undefined while the disk is not full. */
   #fullAt: number | undefined;
   #stopLooking = () => {};
 
-  /** @param holds why requests are rejected. If a prune does so on a full disk, the space that it frees is for its own commits. */
+  /**
+   * @param holds why requests are rejected. If a prune does so on a full disk, the space that it frees is for its own commits.
+   * @param failed takes the failure of a checkpoint or of a move.
+   */
   constructor(
     db: Database,
-    keys: Pick<EventKeys, 'isMoveDue' | 'moveStep'>,
+    keys: EventKeys,
     holds: ReadonlySet<Unavailability>,
-    on: MaintenanceEvents,
+    on: DiskFullEvents,
+    failed: (error: unknown, kind?: FailureKind) => void,
   ) {
     this.checkpoints = new Checkpointer(db, (error) => this.#checkpointFailed(error));
     this.#db = db;
-    this.#directory = DataDirectory.of(db.name);
     this.#keys = keys;
     this.#holds = holds;
     this.#on = on;
+    this.#failed = failed;
   }
 
   /** Whether `step` has work to do. */
@@ -63,7 +60,7 @@ export class Maintenance {
     return this.checkpoints.isDue || this.#isMoveDue;
   }
 
-  /** One checkpoint and one step of a move, if they are due. Call it between commits; failures go to `on`. */
+  /** One checkpoint and one step of a move, if they are due. Call it between commits. */
   step(): void {
     if (this.checkpoints.isDue) this.checkpoints.step();
     if (!this.#isMoveDue) return;
@@ -72,7 +69,7 @@ export class Maintenance {
     } catch (error) {
       // The keys stay in memory, up to KEY_LIMITS.most of them, and each start reads them back: events are still stored.
       this.#moveFrom = performance.now() + MOVE_RETRY_MS;
-      this.#on.failed(error);
+      this.#failed(error);
     }
   }
 
@@ -101,7 +98,7 @@ export class Maintenance {
 
   #lookForRoom(): void {
     if (this.#holds.has('full') || performance.now() - this.#fullAt! < FULL_QUIET_MS) return;
-    if (freeBytes(this.#directory) < FULL_ROOM_BYTES) return;
+    if (freeBytes(DataDirectory.of(this.#db.name)) < FULL_ROOM_BYTES) return;
     this.#stopLooking();
     this.#fullAt = undefined;
     this.#on.healed();
@@ -113,7 +110,7 @@ export class Maintenance {
    */
   truncateWal(): void {
     try {
-      truncateWal(this.#db, this.#directory);
+      truncateWal(this.#db, DataDirectory.of(this.#db.name));
     } catch (error) {
       if (failureKind(error) !== 'full') this.#checkpointFailed(error);
     }
@@ -130,7 +127,6 @@ export class Maintenance {
   #checkpointFailed(error: unknown): void {
     const kind = failureKind(error);
     if (kind === 'full') this.truncateWal();
-    else if (kind === 'damaged') this.#on.fatal(error);
-    else this.#on.failed(error);
+    else this.#failed(error, kind === 'damaged' ? 'fatal' : kind);
   }
 }
