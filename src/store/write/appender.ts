@@ -17,7 +17,7 @@ export interface Counts {
   /** Duplicates whose JSON value differs from that of the stored event. */
   readonly conflicts: number;
   /** The duplicates themselves, for the log and telemetry. Absent if there are none. */
-  readonly copies?: Copy[];
+  readonly copies?: readonly Copy[];
 }
 
 /** The events of one request. */
@@ -29,8 +29,8 @@ export interface ReceivedBatch {
 
 /** An event with its key, before it is known whether the event is new. */
 interface Candidate extends NumberedEvent, KeyEntry {
-  /** The counts of the request that it came with. */
-  readonly counts: { -readonly [Name in keyof Counts]: Counts[Name] };
+  /** The duplicates of the request that it came with. */
+  readonly copies: Copy[];
 }
 
 /** Stores events, each key once. Call `append` inside a transaction, and `rolledBack` if that fails. */
@@ -60,36 +60,22 @@ export class Appender {
 
   /** Appends the events of all requests together. @returns the counts of each. @throws {SqliteError} if the transaction must be rolled back. */
   append(arrivals: readonly ReceivedBatch[]): Counts[] {
-    const counts = arrivals.map(({ events }): Candidate['counts'] => ({
-      accepted: events.length,
-      duplicates: 0,
-      conflicts: 0,
-    }));
-    const candidates: Candidate[] = [];
-    for (const [i, { events, receivedMs }] of arrivals.entries()) {
-      for (const event of events) candidates.push(this.#candidate(event, receivedMs, counts[i]!));
-    }
+    const copies = arrivals.map((): Copy[] => []);
+    const candidates = arrivals.flatMap(({ events, receivedMs }, i) =>
+      events.map((event) => this.#candidate(event, receivedMs, copies[i]!)),
+    );
     const known = this.keys.insert(candidates);
     this.#rows.insert(candidates.filter(({ seq }) => !known.has(seq)));
     for (const candidate of candidates) if (known.has(candidate.seq)) this.#resolveDuplicate(candidate);
     this.#count(candidates.length);
-    return counts;
+    return arrivals.map(({ events }, i) => countsOf(events.length, copies[i]!));
   }
 
   #resolveDuplicate(candidate: Candidate): void {
     const first = this.#duplicates.find(this.keys.seqOf(candidate), candidate);
-    if (first === undefined) {
-      this.keys.replace(candidate);
-      this.#rows.insert([candidate]);
-      return;
-    }
-    const { counts } = candidate;
-    const copy = this.#duplicates.count(first, candidate);
-    counts.accepted--;
-    counts.duplicates++;
-    counts.conflicts += Number(copy.isConflict);
-    counts.copies ??= [];
-    counts.copies.push(copy);
+    if (first !== undefined) return void candidate.copies.push(this.#duplicates.count(first, candidate));
+    this.keys.replace(candidate);
+    this.#rows.insert([candidate]);
   }
 
   #count(events: number): void {
@@ -115,8 +101,14 @@ export class Appender {
     this.keys.recount();
   }
 
-  #candidate(sent: CourtEvent, receivedMs: number, counts: Candidate['counts']): Candidate {
+  #candidate(sent: CourtEvent, receivedMs: number, copies: Copy[]): Candidate {
     const row = this.#rows.number(this.#redactor.redact(sent), this.#nextSeq++, receivedMs);
-    return { ...row, hash: keyHash(sent.eventId), revision: sent.revision, counts };
+    return { ...row, hash: keyHash(sent.eventId), revision: sent.revision, copies };
   }
+}
+
+function countsOf(events: number, copies: readonly Copy[]): Counts {
+  const conflicts = copies.filter(({ isConflict }) => isConflict).length;
+  const counts = { accepted: events - copies.length, duplicates: copies.length, conflicts };
+  return copies.length === 0 ? counts : { ...counts, copies };
 }

@@ -82,18 +82,11 @@ export class Duplicates {
   }
 }
 
+const COMPARED = ['type', 'courtId', 'venueId', 'source', 'schemaVersion', 'eot', 'confidence'] as const;
+
 /** @returns whether the stored event is the same JSON value. A redacted one cannot be compared. */
 function isSameEvent(stored: StoredEvent, event: CourtEvent): boolean {
-  return (
-    Boolean(stored.erased) ||
-    (stored.type === event.type &&
-      stored.courtId === event.courtId &&
-      stored.venueId === event.venueId &&
-      stored.source === event.source &&
-      stored.schemaVersion === event.schemaVersion &&
-      stored.eot === event.eot &&
-      stored.confidence === event.confidence &&
-      sameJson(stored.payload, event.payload) &&
-      sameJson(stored.extra ?? '{}', event.extra ?? '{}'))
-  );
+  if (stored.erased) return true;
+  if (COMPARED.some((member) => stored[member] !== event[member])) return false;
+  return sameJson(stored.payload, event.payload) && sameJson(stored.extra ?? '{}', event.extra ?? '{}');
 }

@@ -33,11 +33,8 @@ export class EventRows {
     this.#origin = interner(db, 'origin', ['venue', 'court', 'source', 'type', 'schema_version']);
     // OR FAIL: a row that fails rolls the whole transaction back anyway, so SQLite need not be able to undo
     // this statement alone, for which it would copy every page before changing it.
-    this.#insert = multiRowStatement(
-      db,
-      COLUMN_COUNT,
-      (values) => `INSERT OR FAIL INTO event (${COLUMNS}) VALUES ${values}`,
-    );
+    const sql = (values: string) => `INSERT OR FAIL INTO event (${COLUMNS}) VALUES ${values}`;
+    this.#insert = multiRowStatement(db, COLUMN_COUNT, sql);
   }
 
   /** @returns the event with the ids of its names, which are inserted if they are new. */

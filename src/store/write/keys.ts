@@ -26,7 +26,7 @@ const MOVING = 'FROM recent_key WHERE seq <= ? ORDER BY session, hash, revision 
 export class EventKeys {
   readonly #db: Database;
   readonly #insert: MultiRowStatement;
-  readonly #knownIn: Readonly<Record<'key' | 'recent_key', MultiRowStatement<{ readonly seq: number }>>>;
+  readonly #inFile: MultiRowStatement<{ readonly seq: number }>;
   readonly #seqOf: Statement<[KeyEntry], number>;
   readonly #moveSome: Transaction<(upTo: number) => boolean>;
   /** Sessions up to this one may have keys in the file. Those of later ones are not looked up there. */
@@ -48,15 +48,10 @@ export class EventKeys {
       INSERT OR REPLACE INTO recent_key
       SELECT session, key_hash(event_id), revision, seq FROM event WHERE seq > (SELECT up_to FROM flushed)`);
     this.#insert = multiRowStatement(db, 4, (rows) => `INSERT OR IGNORE INTO recent_key VALUES ${rows}`);
-    const knownIn = (table: string) =>
-      multiRowStatement<{ seq: number }>(
-        db,
-        4,
-        (rows) => `
-          WITH asked (session, hash, revision, seq) AS (VALUES ${rows})
-          SELECT asked.seq FROM asked CROSS JOIN ${table} AS known USING (session, hash, revision) WHERE known.seq <> asked.seq`,
-      );
-    this.#knownIn = { key: knownIn('key'), recent_key: knownIn('recent_key') };
+    const amongKeys = (rows: string) => `
+      WITH asked (session, hash, revision, seq) AS (VALUES ${rows})
+      SELECT asked.seq FROM asked CROSS JOIN key USING (session, hash, revision)`;
+    this.#inFile = multiRowStatement(db, 4, amongKeys);
     const seqIn = (table: string) => `(SELECT seq FROM ${table} WHERE ${SAME})`;
     this.#seqOf = db.prepare(`SELECT coalesce(${seqIn('recent_key')}, ${seqIn('key')}, 0)`);
     this.#seqOf.pluck();
@@ -80,15 +75,14 @@ export class EventKeys {
    */
   insert(keys: readonly KeyEntry[]): ReadonlySet<number> {
     const known = new Set<number>();
-    const note = (table: 'key' | 'recent_key', some: readonly KeyEntry[]) => {
-      for (const { seq } of this.#knownIn[table].all(valuesOf(some))) known.add(seq);
-    };
     for (const some of inChunks(keys)) {
-      if (some.some(({ session }) => session <= this.#lastMovedSession)) note('key', some);
+      if (some.some(({ session }) => session <= this.#lastMovedSession))
+        for (const { seq } of this.#inFile.all(valuesOf(some))) known.add(seq);
       const rest = known.size === 0 ? some : some.filter(({ seq }) => !known.has(seq));
-      const inserted = rest.length === 0 ? 0 : this.#insert.run(valuesOf(rest)).changes;
-      this.count += inserted;
-      if (inserted < rest.length) note('recent_key', rest);
+      if (rest.length === 0) continue;
+      const { changes } = this.#insert.run(valuesOf(rest));
+      this.count += changes;
+      if (changes < rest.length) for (const key of rest) if (this.seqOf(key) !== key.seq) known.add(key.seq);
     }
     return known;
   }
