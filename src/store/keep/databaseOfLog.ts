@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
 import type { CourtEvent } from '../../protocol/courtEvent.ts';
-import { completeKeys } from '../db/completeKeys.ts';
+import { RANDOM_NAME } from '../db/epochs.ts';
 import { makeLayout } from '../db/schema.ts';
 import { EventRows } from '../write/eventRows.ts';
 
@@ -18,85 +18,54 @@ export interface LoggedEvent {
 }
 
 /**
- * Makes a database, to be restored, from the log of one box: the same events under the same seqs. An epoch of the log that begins
- * behind a lower seq than the one before ended takes back what followed: the box had restored a backup. Of two events with one key the
- * box had pruned the first when the second came.
+ * Makes a database, to be restored like a copy, from the log of one box: the same events under the same seqs. An epoch of the log that
+ * begins behind a lower seq than the one before ended takes back what followed: the box had restored a backup.
  * @param file empty. It is not synced.
  * @throws {OperatorError} if it is not the log of one box, in order.
  */
 export async function databaseOfLog(file: string, log: AsyncIterable<readonly LoggedEvent[]>): Promise<void> {
   const db = new Database(file, { fileMustExist: true });
   try {
-    db.pragma('locking_mode = EXCLUSIVE');
     db.pragma('journal_mode = MEMORY');
     db.pragma('synchronous = OFF');
     makeLayout(db, () => db.exec('DELETE FROM epoch'));
-    const writer = new LogWriter(db);
+    const add = adder(db);
     for await (const events of log) {
-      db.transaction(() => writer.add(events)).immediate();
+      db.transaction(() => events.map(add)).immediate();
       await setImmediate();
     }
-    db.transaction(() => writer.finish()).immediate();
+    if (db.prepare('SELECT max(seq) FROM event').pluck().get() === null)
+      throw new OperatorError('The input has no events. Give it the lines of "courtd fleet tail".');
+    db.exec(`
+      UPDATE pruned SET up_to_seq = (SELECT min(seq) - 1 FROM event);
+      INSERT INTO epoch (name, from_seq) SELECT ${RANDOM_NAME}, 0 WHERE NOT EXISTS (SELECT 1 FROM epoch)`);
   } finally {
     db.close();
   }
 }
 
-class LogWriter {
-  readonly #db: Database.Database;
-  readonly #rows: EventRows;
-  readonly #epochs = new Set<string>();
-  #epoch: string | undefined;
-  #box: string | undefined;
-  #first: number | undefined;
-  #last = 0;
-
-  constructor(db: Database.Database) {
-    this.#db = db;
-    this.#rows = new EventRows(db);
-  }
-
-  add(events: readonly LoggedEvent[]): void {
-    for (const { seq, receivedMs, event, box, epoch } of events) {
-      this.#box ??= box;
-      if (epoch !== undefined && epoch !== this.#epoch) this.#enter(epoch, seq - 1);
-      if (box !== this.#box || seq <= this.#last)
-        throw new OperatorError(
-          `Seq ${seq} follows seq ${this.#last}: the lines are not the log of one box, in order. Give the output of one "courtd fleet tail --box BOX".`,
-        );
-      this.#first ??= seq;
-      this.#last = seq;
-      this.#rows.insert([this.#rows.number(event, seq, receivedMs)]);
-    }
-  }
-
-  #enter(epoch: string, after: number): void {
-    if (this.#epochs.has(epoch))
+/** @returns a function that adds an event. Call it inside a transaction. */
+function adder(db: Database.Database): (logged: LoggedEvent) => void {
+  const rows = new EventRows(db);
+  const epochs = new Set<string | undefined>();
+  const takeBack = db.prepare<[number]>('DELETE FROM event WHERE seq > ?');
+  const addEpoch = db.prepare('INSERT INTO epoch (name, from_seq) VALUES (?, ?)');
+  let before: Pick<LoggedEvent, 'seq' | 'box' | 'epoch'> | undefined;
+  return (logged) => {
+    const { seq, receivedMs, event, box, epoch } = logged;
+    const isSame = epoch === before?.epoch;
+    if (before !== undefined && (box !== before.box || (isSame && seq <= before.seq)))
+      throw new OperatorError(
+        `Seq ${seq} follows seq ${before.seq}: the lines are not the log of one box, in order. Give the output of one "courtd fleet tail --box BOX".`,
+      );
+    if (!isSame && epochs.has(epoch))
       throw new OperatorError(
         `The log returns to its epoch ${epoch}: two boxes have shipped under one name. Nothing was made.`,
       );
-    this.#db.prepare('DELETE FROM event WHERE seq > ?').run(after);
-    this.#db
-      .prepare('INSERT INTO epoch (name, from_seq) VALUES (?, ?)')
-      .run(epoch, this.#epochs.size === 0 ? 0 : after);
-    this.#epochs.add(epoch);
-    this.#epoch = epoch;
-    this.#last = Math.min(this.#last, after);
-  }
-
-  finish(): void {
-    const db = this.#db;
-    if (this.#first === undefined)
-      throw new OperatorError('The input has no events. Give it the lines of "courtd fleet tail".');
-    if (this.#epochs.size === 0)
-      db.exec('INSERT INTO epoch (name, from_seq) VALUES (lower(hex(randomblob(12))), 0)');
-    completeKeys(db);
-    db.exec(`
-      DELETE FROM event WHERE seq NOT IN (SELECT seq FROM key);
-      DELETE FROM session WHERE id NOT IN (SELECT session FROM event);
-      -- The restore counts what is left.
-      UPDATE session SET events = 0, first_ns = NULL, first_eot = NULL, last_ns = NULL, last_eot = NULL;
-      UPDATE flushed SET counted_up_to = 0`);
-    db.prepare('UPDATE pruned SET up_to_seq = ?').run(this.#first - 1);
-  }
+    if (!isSame) takeBack.run(seq - 1);
+    if (!isSame) addEpoch.run(epoch, epochs.size === 0 ? 0 : seq - 1);
+    epochs.add(epoch);
+    before = logged;
+    rows.insert([rows.number(event, seq, receivedMs)]);
+  };
 }

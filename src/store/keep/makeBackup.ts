@@ -151,12 +151,15 @@ async function writeCopy(file: string, partial: string): Promise<void> {
 }
 
 function verified(copy: string, target: string): Contents {
+  const db = new Database(copy, { readonly: true });
   try {
-    return verifyDatabase(copy);
+    return verifyDatabase(db);
   } catch (error) {
     throw new OperatorError(
       `The copy written to ${target} ${(error as Error).message}: it was removed. Check its disk; "courtd check --full" shows whether the database is damaged too.`,
     );
+  } finally {
+    db.close();
   }
 }
 

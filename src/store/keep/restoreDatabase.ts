@@ -63,91 +63,84 @@ export async function restoreDatabase(
   replacing: (name: string) => void = () => {},
 ): Promise<Restored> {
   const source = typeof from === 'string' ? backupFile(from) : from;
-  try {
-    enterDirectory(directory);
-    return await makeAside(directory, async (partial) => {
-      await source.copyTo(partial);
-      const contents = verified(source.name, partial);
-      const made = await complete(directory, partial, contents, salvages);
-      // A signal that has arrived meanwhile is handled now; after this, not before the end.
-      await setImmediate();
-      const previousDatabase = await replace(directory, partial, replacing);
-      return { ...contents, ...made, previousDatabase };
-    });
-  } catch (error) {
-    throw explain(error, directory);
-  }
-}
-
-/** However `make` ends, nothing is left under the temporary name that it is given. @throws {OperatorError} if the daemon runs. */
-async function makeAside<Result>(
-  directory: DataDirectory,
-  make: (partial: string) => Promise<Result>,
-): Promise<Result> {
   const target = directory.file('database');
-  directory.make();
-  const lock = lockDirectory(directory);
+  const partial = partialNameOf(target);
+  let lock: Database.Database | undefined;
   const cleanUp = () => {
-    removePartial(partialNameOf(target));
+    removePartial(partial);
     // It would look like one of a database that was there.
-    if (!fs.existsSync(target)) fs.rmSync(lock.name, { force: true });
+    if (lock !== undefined && !fs.existsSync(target)) fs.rmSync(lock.name, { force: true });
   };
   const cancelCleanup = cleanUpOnExit(cleanUp);
   try {
+    enterDirectory(directory);
+    directory.make();
+    lock = lockDirectory(directory);
     removeLeftovers(directory.path, (name) => name === path.basename(target));
-    return await make(createPartial(target));
+    createPartial(target);
+    await source.copyTo(partial);
+    const made = await complete(directory, source.name, partial, salvages);
+    // A signal that has arrived meanwhile is handled now; after this, not before the end.
+    await setImmediate();
+    return { ...made, previousDatabase: await replace(target, partial, replacing) };
+  } catch (error) {
+    throw explain(error, directory);
   } finally {
     cancelCleanup();
     cleanUp();
-    lock.close();
-  }
-}
-
-function verified(file: string, partial: string): Contents {
-  try {
-    // Checkpoints the whole WAL into the copy.
-    openExclusively(partial).close();
-    return verifyDatabase(partial, { indexes: true });
-  } catch (error) {
-    if (failureKind(error) === 'full') throw error;
-    const what = error instanceof OperatorError ? error.message : 'is damaged';
-    throw new OperatorError(`${file} ${what}: nothing was changed. Restore another backup.`);
+    lock?.close();
   }
 }
 
 /**
- * Makes of the copy what a daemon of this version uses. It begins an epoch, because the seqs after those of the backup will be
- * assigned to other events than before. Then it adds the salvaged events, and erases again the players that this box has erased.
+ * Verifies the copy, and makes of it what a daemon of this version uses. It begins an epoch, because the seqs after those of the backup
+ * will be assigned to other events than before. Then it adds the salvaged events, and erases again the players that this box has erased.
  */
 async function complete(
   directory: DataDirectory,
+  name: string,
   partial: string,
-  { lastSeq, damage }: Contents,
   salvages: boolean,
-): Promise<Pick<Restored, 'salvaged' | 'isLedgerLost'>> {
+): Promise<Omit<Restored, 'previousDatabase'>> {
   const target = directory.file('database');
   const kept = keptOf(target);
-  const db = openExclusively(partial);
+  const db = new Database(partial, { fileMustExist: true });
   try {
-    migrate(db);
-    completeKeys(db);
-    beginEpoch(db);
-    db.exec('COMMIT');
+    const contents = verified(db, name);
     // The whole file is synced before it gets its name (atomicFile.ts).
     db.pragma('synchronous = OFF');
-    const unapplied = (kept?.erasures ?? []).map((one) => ({ ...one, finishedMs: null }));
-    db.transaction(() => addErasures(db, unapplied)).immediate();
-    // A damaged event is read again, too: the row of a sound one replaces it.
-    const copy = { lastSeq: damage === undefined ? lastSeq : 0, epochs: readEpochs(db) };
-    const files = [...replacedBefore(directory), ...(hasContent(target) ? [target] : [])];
-    const salvaged = salvages && files.length > 0 ? await salvage(db, copy, files) : null;
-    await applyLedger(db);
-    return {
-      salvaged,
-      isLedgerLost: !kept?.epochs.some(({ name }) => copy.epochs.some((one) => one.name === name)),
+    overwriteDeleted(db);
+    const make = () => {
+      migrate(db);
+      completeKeys(db);
+      beginEpoch(db);
+      const unapplied = (kept?.erasures ?? []).map((one) => ({ ...one, finishedMs: null }));
+      addErasures(db, unapplied);
     };
+    db.transaction(make).immediate();
+    const events = db.prepare<[], number>('SELECT count(*) FROM event').pluck().get()!;
+    // A damaged event is read again, too: the row of a sound one replaces it.
+    const lastSeq = contents.damage === undefined ? contents.lastSeq : 0;
+    const epochs = readEpochs(db);
+    const files = [...replacedBefore(directory), ...(hasContent(target) ? [target] : [])];
+    const salvaged = salvages && files.length > 0 ? await salvage(db, { lastSeq, epochs }, files) : null;
+    await applyLedger(db);
+    const isLedgerLost = !kept?.epochs.some(({ name }) => epochs.some((one) => one.name === name));
+    return { ...contents, events, salvaged, isLedgerLost };
   } finally {
     db.close();
+  }
+}
+
+function verified(db: Database.Database, name: string): Contents {
+  try {
+    // Nothing is left beside it: a WAL is copied into it, and a transaction that was cut off is rolled back.
+    db.pragma('journal_mode = MEMORY');
+    return verifyDatabase(db, { indexes: true });
+  } catch (error) {
+    if (failureKind(error) === 'full') throw error;
+    const what = error instanceof OperatorError ? error.message : 'is damaged';
+    throw new OperatorError(`${name} ${what}: nothing was changed. Restore another backup.`);
   }
 }
 
@@ -174,14 +167,13 @@ function replacedBefore(directory: DataDirectory): string[] {
 
 /** @returns the path of the preserved database; null if there was none. */
 async function replace(
-  directory: DataDirectory,
+  target: string,
   partial: string,
   replacing: (name: string) => void,
 ): Promise<string | null> {
-  const target = directory.file('database');
   // One that cannot be read is preserved as it is, with its WAL.
   const isOurs = hasContent(target) && isDatabase(target);
-  const exclusive = isOurs ? await tryOpenExclusively(target) : undefined;
+  const exclusive = isOurs ? await openExclusively(target) : undefined;
   try {
     const parts = ['', ...COMPANIONS].filter((part) => hasContent(target + part));
     const preserved = parts.length === 0 ? null : unusedName((time) => `${target}.replaced-${time}`);
@@ -190,9 +182,9 @@ async function replace(
     // Hard links: the first name stays until it is replaced.
     for (const part of parts)
       explainWriteErrors(preserved + part, () => fs.linkSync(target + part, preserved + part));
-    fsync(directory.path);
+    fsync(path.dirname(target));
     for (const part of [...COMPANIONS, '-shm']) fs.rmSync(target + part, { force: true });
-    fsync(directory.path);
+    fsync(path.dirname(target));
     publish(partial, target);
     return preserved;
   } finally {
@@ -201,44 +193,31 @@ async function replace(
 }
 
 /**
+ * Checkpoints the whole WAL into the database, and keeps other programs out until the connection is closed: one
+ * that opened the database meanwhile would write to it, and leave a WAL next to its successor.
+ * No other descriptor of the database may be closed here: that would drop the locks.
+ *
  * Waits for a process that has the database open for a moment, as `tail --follow` has for new events. SQLite's own timeout does
  * not: no busy handler is asked when a connection leaves WAL mode (pager.c, pagerExclusiveLock).
  * @returns undefined if the database cannot be read.
  * @throws if another program keeps it open, which would continue with the replaced one; or the system's error.
  */
-async function tryOpenExclusively(file: string): Promise<Database.Database | undefined> {
+async function openExclusively(file: string): Promise<Database.Database | undefined> {
   for (const giveUpAt = performance.now() + COMMAND_BUSY_MS; ; await sleep(RETRY_MS)) {
+    let db: Database.Database | undefined;
     try {
-      return openExclusively(file);
-    } catch (error) {
-      const kind = failureKind(error);
-      if (kind === 'busy' && performance.now() < giveUpAt) continue;
-      if (kind === 'damaged' || kind === 'fatal') return undefined;
-      throw error;
-    }
-  }
-}
-
-/**
- * Checkpoints the whole WAL into the database, and keeps other programs out until the connection is closed: one
- * that opened the database meanwhile would write to it, and leave a WAL next to its successor.
- * No other descriptor of the database may be closed here: that would drop the locks.
- */
-function openExclusively(file: string): Database.Database {
-  const db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
-  try {
-    rewriteWal(db);
-    overwriteDeleted(db);
-    db.pragma('synchronous = FULL');
-    db.pragma('journal_mode = DELETE');
-    db.exec('BEGIN EXCLUSIVE');
-    // Another program was faster, and the database has a WAL again.
-    if (db.pragma('journal_mode', { simple: true }) === 'wal') {
+      db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
+      rewriteWal(db);
+      db.pragma('journal_mode = DELETE');
+      db.exec('BEGIN EXCLUSIVE');
+      if (db.pragma('journal_mode', { simple: true }) !== 'wal') return db;
+      // Another program was faster, and the database has a WAL again.
       throw new Database.SqliteError('opened by another program', 'SQLITE_BUSY');
+    } catch (error) {
+      db?.close();
+      const kind = failureKind(error);
+      if (kind === 'damaged' || kind === 'fatal') return undefined;
+      if (kind !== 'busy' || performance.now() >= giveUpAt) throw error;
     }
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
   }
 }

@@ -11,8 +11,6 @@ import { Appender } from '../write/appender.ts';
 /** If the newest event cannot be found: how many may have come behind those whose keys are in the file (../write/keys.ts). */
 const SEQS_BEHIND = 200_000;
 
-const REPLACED = /\.replaced-\w+$/;
-
 /** What has been taken over from replaced databases. */
 export interface Salvaged {
   /** Events that the backup did not have. */
@@ -27,64 +25,6 @@ export interface Salvaged {
 interface SalvageTarget {
   readonly epochs: readonly Epoch[];
   readonly lastSeq: number;
-}
-
-/**
- * Reads a database that has been replaced, or is about to be, as far as possible: past every damaged page.
- * @yields what can be read of the events that are not in the target, in the order of arrival. @param lost counts the rest.
- */
-function* eventsIn(file: string, target: SalvageTarget, lost: Salvaged): Generator<StoredEvent> {
-  let db: Database.Database | undefined;
-  let find: Database.Statement<[number], StoredEvent>;
-  let lastSeq: number;
-  try {
-    // A connection that can write would change the file when it closes.
-    db = new Database(file, { readonly: fs.existsSync(`${file}-wal`), timeout: COMMAND_BUSY_MS });
-    find = db.prepare(`SELECT ${EVENT_COLUMNS} FROM ${EVENTS} WHERE e.seq = ?`);
-    lastSeq = lastSeqOf(db);
-  } catch {
-    db?.close();
-    lost.unreadableDatabases++;
-    return;
-  }
-  try {
-    const epochs = ifReadable(() => readEpochs(db)) ?? [];
-    const after = Math.min(sharedUpTo(epochs, target.epochs) ?? 0, target.lastSeq);
-    let [read, lastRead, unreadable] = [0, after, 0];
-    for (let seq = after + 1; seq <= lastSeq; seq++) {
-      const found = ifReadable(() => ({ event: find.get(seq) }));
-      // One that was pruned is not there, and has not been lost.
-      if (found !== undefined && found.event === undefined) continue;
-      if (found?.event !== undefined && isVerified(found.event, new Damage())) {
-        [read, lastRead] = [read + 1, seq];
-        yield found.event;
-      } else unreadable++;
-    }
-    lost.unreadable += ifReadable(() => missingIn(db, after, read, lastRead)) ?? unreadable;
-  } finally {
-    db.close();
-    // SQLite leaves an empty one next to a WAL that it may not write. Another process may have the present database open.
-    if (REPLACED.test(file)) fs.rmSync(`${file}-shm`, { force: true });
-  }
-}
-
-function lastSeqOf(db: Database.Database): number {
-  const number = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
-  return (
-    ifReadable(() => number('SELECT max(seq) FROM event')) ??
-    number('SELECT max(up_to, counted_up_to) FROM flushed') + SEQS_BEHIND
-  );
-}
-
-/** @returns by how many the counters of a box that was stopped exceed what was read; undefined if there are events that they do not have. */
-function missingIn(db: Database.Database, after: number, read: number, lastRead: number): number | undefined {
-  const [counted, upTo] = db
-    .prepare<[number], [number, number]>(
-      `SELECT (SELECT total(events) FROM session) - (SELECT count(*) FROM event WHERE seq <= ?), counted_up_to FROM flushed`,
-    )
-    .raw()
-    .get(after)!;
-  return lastRead > upTo ? undefined : Math.max(0, counted - read);
 }
 
 /**
@@ -106,23 +46,71 @@ export async function salvage(
     }));
     for (const { accepted } of appender.append(batches)) salvaged.accepted += accepted;
   });
-  const store = async (events: readonly StoredEvent[]) => {
-    append(events);
-    while (appender.keys.isMoveDue) appender.keys.moveStep();
-    // Signals are handled between two turns of the event loop.
-    await setImmediate();
-  };
   for (const file of files) {
-    let some: StoredEvent[] = [];
-    for (const event of eventsIn(file, target, salvaged)) {
-      some.push(event);
-      if (some.length < BATCH_EVENTS) continue;
-      await store(some);
-      some = [];
+    for (const events of eventsIn(file, target, salvaged)) {
+      append(events);
+      while (appender.keys.isMoveDue) appender.keys.moveStep();
+      // Signals are handled between two turns of the event loop.
+      await setImmediate();
     }
-    if (some.length > 0) await store(some);
   }
   return salvaged;
+}
+
+/**
+ * Reads a database that has been replaced, or is about to be, as far as possible: past every damaged page.
+ * @yields what can be read of the events that are not in the target, in the order of arrival. @param lost counts the rest.
+ */
+function* eventsIn(file: string, target: SalvageTarget, lost: Salvaged): Generator<StoredEvent[]> {
+  let db: Database.Database | undefined;
+  try {
+    // A connection that can write would change the file when it closes.
+    db = new Database(file, { readonly: fs.existsSync(`${file}-wal`), timeout: COMMAND_BUSY_MS });
+    const find = db.prepare<[number], StoredEvent>(`SELECT ${EVENT_COLUMNS} FROM ${EVENTS} WHERE e.seq = ?`);
+    const lastSeq = lastSeqOf(db);
+    const epochs = ifReadable(() => readEpochs(db!)) ?? [];
+    const after = Math.min(sharedUpTo(epochs, target.epochs) ?? 0, target.lastSeq);
+    const damage = new Damage();
+    const events: StoredEvent[] = [];
+    let [read, lastRead, unreadable] = [0, after, 0];
+    for (let seq = after + 1; seq <= lastSeq; seq++) {
+      try {
+        // One that was pruned is not there, and has not been lost.
+        const event = find.get(seq);
+        if (event === undefined || !isVerified(event, damage)) continue;
+        events.push(event);
+        [read, lastRead] = [read + 1, seq];
+      } catch {
+        unreadable++;
+      }
+      if (events.length === BATCH_EVENTS) yield events.splice(0);
+    }
+    yield events;
+    lost.unreadable += ifReadable(() => missingIn(db!, after, read, lastRead)) ?? unreadable + damage.events;
+  } catch {
+    lost.unreadableDatabases++;
+  } finally {
+    db?.close();
+  }
+}
+
+function lastSeqOf(db: Database.Database): number {
+  const number = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
+  return (
+    ifReadable(() => number('SELECT max(seq) FROM event')) ??
+    number('SELECT max(up_to, counted_up_to) FROM flushed') + SEQS_BEHIND
+  );
+}
+
+/** @returns by how many the counters of a box that was stopped exceed what was read; undefined if there are events that they do not have. */
+function missingIn(db: Database.Database, after: number, read: number, lastRead: number): number | undefined {
+  const [counted, upTo] = db
+    .prepare<[number], [number, number]>(
+      `SELECT (SELECT total(events) FROM session) - (SELECT count(*) FROM event WHERE seq <= ?), counted_up_to FROM flushed`,
+    )
+    .raw()
+    .get(after)!;
+  return lastRead > upTo ? undefined : Math.max(0, counted - read);
 }
 
 function ifReadable<Result>(read: () => Result): Result | undefined {

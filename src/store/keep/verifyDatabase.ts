@@ -1,5 +1,4 @@
 import Database from 'better-sqlite3';
-import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { keyHash } from '../db/keyHash.ts';
 import { layoutOf, SCHEMA_VERSION } from '../db/schema.ts';
@@ -70,8 +69,7 @@ export function checkConsistency(db: Database.Database, on: (events: number) => 
  * @throws {OperatorError} if it is not an intact courtd database that this version can read; the message
  * is the end of a sentence about it.
  */
-export function verifyDatabase(file: string, { indexes = false } = {}): Contents {
-  const db = new Database(file, { readonly: true, fileMustExist: true, timeout: COMMAND_BUSY_MS });
+export function verifyDatabase(db: Database.Database, { indexes = false } = {}): Contents {
   try {
     const version = layoutOf(db);
     if (version === 0) throw new OperatorError('is not a courtd database');
@@ -91,8 +89,6 @@ export function verifyDatabase(file: string, { indexes = false } = {}): Contents
   } catch (error) {
     if (error instanceof Database.SqliteError) throw new OperatorError(`is damaged (${error.code})`);
     throw error;
-  } finally {
-    db.close();
   }
 }
 
