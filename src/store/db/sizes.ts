@@ -23,4 +23,4 @@ export const LOOK_ROWS = 1_000;
 export const STEP_KEYS = 1_000;
 
 /** Events that one transaction of a copy takes: the readers of the box and of the copy stay short. */
-export const COPY_STEP = { events: 2_000, bytes: 2 * 1024 ** 2 } as const;
+export const COPY_EVENTS = 2_000;

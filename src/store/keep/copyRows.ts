@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { COPY_STEP } from '../db/sizes.ts';
+import { COPY_EVENTS } from '../db/sizes.ts';
 
 type Value = string | number | bigint | Buffer | null;
 type Row = readonly Value[];
@@ -27,19 +27,14 @@ const INSTEAD: Readonly<Record<string, string>> = {
   session: 'SELECT id, name, 0, NULL, NULL, NULL, NULL, duplicates FROM session',
   erasure: 'SELECT key, player, before_ns, at_ms, NULL FROM erasure',
 };
-/** Their rows stay, because events need them that the copy still has; each has an id and a unique name. */
-const KEPT = ['session', 'origin'];
 
 /** @returns the events of a copy behind a seq: as many as one transaction compares, by their seq. */
 export function eventsOf(copy: Database, after: number): ReadonlyMap<number, bigint> {
-  const events = copy
-    .prepare<[number, number], [bigint, bigint]>(
-      `SELECT seq, ${LOOK} FROM event WHERE seq > ? ORDER BY seq LIMIT ?`,
-    )
-    .raw()
-    .safeIntegers()
-    .all(after, COPY_STEP.events);
-  return new Map(events.map(([seq, look]) => [Number(seq), look]));
+  const events = copy.prepare<[number, number], [bigint, bigint]>(
+    `SELECT seq, ${LOOK} FROM event WHERE seq > ? ORDER BY seq LIMIT ?`,
+  );
+  const rows = events.raw().safeIntegers().all(after, COPY_EVENTS);
+  return new Map(rows.map(([seq, look]) => [Number(seq), look]));
 }
 
 /** @param have what a copy has behind the seq `after`. */
@@ -48,24 +43,27 @@ export function differingEvents(
   after: number,
   have: ReadonlyMap<number, bigint>,
 ): DifferingEvents {
-  const isEnd = have.size < COPY_STEP.events;
+  const isEnd = have.size < COPY_EVENTS;
   const to = isEnd ? Number.MAX_SAFE_INTEGER : [...have.keys()].at(-1)!;
-  const events = db
-    .prepare<[number, number], Row>(`SELECT ${LOOK}, * FROM event WHERE seq > ? AND seq <= ? ORDER BY seq`)
-    .raw()
-    .safeIntegers();
+  const events = db.prepare<number[], Row>(
+    `SELECT ${LOOK}, * FROM event WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`,
+  );
+  const rows = events.raw().safeIntegers().all(after, to, COPY_EVENTS);
+  const isCut = rows.length === COPY_EVENTS;
   const put: Row[] = [];
   const gone = new Set(have.keys());
-  let [last, count, bytes] = [after, 0, 0];
-  for (const [look, ...row] of events.iterate(after, to)) {
+  let last = after;
+  for (const [look, ...row] of rows) {
     last = Number(row[0]);
     gone.delete(last);
     if (have.get(last) !== look) put.push(row);
-    for (const value of row) if (typeof value === 'string') bytes += value.length;
-    if (++count < COPY_STEP.events && bytes <= COPY_STEP.bytes) continue;
-    return { put, gone: [...gone].filter((seq) => seq < last), upTo: last, isLast: false };
   }
-  return { put, gone: [...gone], upTo: isEnd ? last : to, isLast: isEnd };
+  return {
+    put,
+    gone: [...gone].filter((seq) => !isCut || seq < last),
+    upTo: isCut || isEnd ? last : to,
+    isLast: isEnd && !isCut,
+  };
 }
 
 /** Makes the events of a copy as the box has them. Call it inside a transaction. */
@@ -73,14 +71,6 @@ export function writeEvents(copy: Database, { put, gone }: DifferingEvents): voi
   putRows(copy, 'event', put);
   const remove = copy.prepare('DELETE FROM event WHERE seq = ?');
   for (const seq of gone) remove.run(seq);
-}
-
-/** @returns the bytes of each of the other tables. */
-export function tableBytes(db: Database): ReadonlyMap<string, number> {
-  const bytes = db.prepare<[], [string, number]>(
-    `SELECT t.name, pgsize FROM (${NAMES}) t CROSS JOIN dbstat('main') d ON d.name = t.name AND aggregate = TRUE`,
-  );
-  return new Map(bytes.raw().all());
 }
 
 /** @returns what the copy has of the other tables, which are small. Call it inside a transaction. */
@@ -99,12 +89,11 @@ export function readTables(db: Database): Tables {
 export function writeTables(copy: Database, tables: Tables): void {
   for (const [table, there] of readTables(copy)) {
     const rows = tables.get(table)!;
-    const same = copy
-      .prepare(`SELECT * FROM ${table}`)
-      .columns()
-      .map(({ name }) => `${name} IS ?`);
-    const remove = copy.prepare<Value[]>(`DELETE FROM ${table} WHERE ${same.join(' AND ')}`);
-    const isKept = KEPT.includes(table);
+    const columns = copy.prepare(`SELECT * FROM ${table}`).columns();
+    const isSame = columns.map(({ name }) => `${name} IS ?`).join(' AND ');
+    const remove = copy.prepare<Value[]>(`DELETE FROM ${table} WHERE ${isSame}`);
+    // The copy may still have events of a session that the box has deleted.
+    const isKept = table === 'session';
     if (!isKept) for (const [text, row] of there) if (!rows.has(text)) remove.run(...row);
     const put = [...rows].flatMap(([text, row]) => (there.has(text) ? [] : [row]));
     putRows(copy, table, put);
@@ -112,7 +101,7 @@ export function writeTables(copy: Database, tables: Tables): void {
     const count = copy.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck();
     // A name that came again under another id has replaced its row: the box has deleted the events of that one.
     if (isKept && count.get()! < ids.size)
-      copy.exec(`DELETE FROM event WHERE ${table} NOT IN (SELECT id FROM ${table})`);
+      copy.exec('DELETE FROM event WHERE session NOT IN (SELECT id FROM session)');
   }
 }
 

@@ -3,9 +3,8 @@ import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { publish } from '../../base/atomicFile.ts';
 import { DataDirectory } from '../../base/dataDirectory.ts';
-import { COMMAND_BUSY_MS, CONFLICT_COPIES, CONFLICT_COPY_BYTES } from '../../base/limits.ts';
+import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { bytesFor } from '../../base/units.ts';
 import { enterDirectory } from '../db/enterDirectory.ts';
 import { LAST_GIVEN_SEQ, readEpochs } from '../db/epochs.ts';
 import { isDatabase, makeDatabase } from '../db/newDatabase.ts';
@@ -14,17 +13,12 @@ import { layoutOf, migrate, overwriteDeleted, SCHEMA_VERSION } from '../db/schem
 import { failureKind } from '../db/sqliteErrors.ts';
 import { layoutFault } from '../db/startFault.ts';
 import { withDatabase } from '../db/withDatabase.ts';
-import { lookOf } from '../read/arrivalLog.ts';
-import { differingEvents, eventsOf, readTables, tableBytes, writeEvents, writeTables } from './copyRows.ts';
+import { differingEvents, eventsOf, readTables, writeEvents, writeTables } from './copyRows.ts';
 
 /** It becomes a file name, and may come from somebody else's database. */
 const EPOCH = /^[0-9a-f]{24}$/;
 /** Between two comparisons of all events. Deletions and erasures begin one earlier, but not more often than each minute. */
 const COMPARE_MS = { least: 60_000, most: 86_400_000 } as const;
-
-/** Bytes that a table of a copy, which is read whole, may have beyond twice those of the box: rows that the box has deleted. */
-const slackBytes = (table: string) =>
-  16 * 1024 ** 2 + (table === 'conflict_copy' ? CONFLICT_COPIES * CONFLICT_COPY_BYTES : 0);
 
 /** The place has the copy of another box, or a file that is none: it is not touched. */
 export class ForeignCopy extends OperatorError {}
@@ -35,17 +29,6 @@ export interface CopyState {
   /** It has every event up to here; 0: none. */
   readonly seq: number;
 }
-
-/** The last comparison of all events of the copy with those of the box. */
-interface Comparison {
-  /** The deletions and finished erasures of the box when it began. */
-  readonly changes: string;
-  readonly beganAt: number;
-  /** The seq that it has reached; undefined: it has ended. */
-  readonly reached?: number;
-}
-
-const NEVER: Comparison = { changes: '', beganAt: Number.NEGATIVE_INFINITY };
 
 /**
  * Keeps an ordinary database of courtd's in another place as the box's is: the events behind its last one, and what was deleted or
@@ -58,10 +41,11 @@ export class CopyFollower {
   readonly #file: string;
   /** The copy was on a disk of its own: then no copy begins while that disk is not mounted. */
   #isElsewhere = false;
-  #comparison = NEVER;
-  #state: CopyState | undefined;
-  /** The state of box and copy when nothing was left to do. */
-  #seen = '';
+  /** The seq that a comparison of all events of the copy with those of the box has reached; undefined: none is running. */
+  #reached: number | undefined;
+  /** When the last one began, and the deletions and finished erasures of the box then. */
+  #comparedAt = Number.NEGATIVE_INFINITY;
+  #changes = '';
 
   constructor(box: DataDirectory, place: string) {
     this.#box = box;
@@ -74,35 +58,25 @@ export class CopyFollower {
    * @param on is called after each transaction. @throws {ForeignCopy}, and {OperatorError} if it fails for now.
    */
   async round(on: (state: CopyState) => void): Promise<void> {
-    const box = lookOf(this.#box);
-    const look = () => box + lookOf(this.#place);
     try {
-      if (this.#state !== undefined && this.#seen === look()) return on(this.#state);
-      let left: string;
-      do {
-        left = await this.#step();
-        if (this.#state !== undefined) on(this.#state);
-        await setImmediate();
-      } while (left === 'more');
-      this.#seen = left === 'nothing' ? look() : '';
+      while (await this.#step(on)) await setImmediate();
     } catch (error) {
       // Another disk may come now, of which nothing has been compared.
-      this.#comparison = NEVER;
+      [this.#reached, this.#comparedAt] = [undefined, Number.NEGATIVE_INFINITY];
       throw explained(error, this.#place);
     }
   }
 
-  /** One transaction of the copy. @returns what is left to do: 'later' is a comparison that is not due yet. */
-  async #step(): Promise<'more' | 'later' | 'nothing'> {
+  /** One transaction of the copy. @returns whether there is more to do. */
+  async #step(on: (state: CopyState) => void): Promise<boolean> {
     const copy = this.#open();
     try {
-      const { reached } = this.#comparison;
-      const have = haveOf(copy, reached);
+      const have = haveOf(copy, this.#reached);
       const part = await withDatabase({ data: this.#box }, (db) => db.transaction(() => partFor(have, db))());
       if (isEarlier(this.#file, have, part)) {
         copy.close();
         this.#setAside(have.epochs.at(-1)!);
-        return 'more';
+        return true;
       }
       const [behind, compared] = part.events;
       const write = () => {
@@ -111,25 +85,21 @@ export class CopyFollower {
       };
       copy.transaction(write).immediate();
       this.#isElsewhere = !this.#isOnDiskOfBox();
-      this.#state = { epoch: part.epochs.at(-1)!, seq: behind!.upTo };
-      if (compared !== undefined) {
-        const { changes, beganAt } = this.#comparison;
-        this.#comparison = { changes, beganAt, ...(!compared.isLast && { reached: compared.upTo }) };
-        return 'more';
-      }
-      return behind!.isLast ? this.#compare(part.changes) : 'more';
+      on({ epoch: part.epochs.at(-1)!, seq: behind!.upTo });
+      if (compared !== undefined) this.#reached = compared.isLast ? undefined : compared.upTo;
+      if (!behind!.isLast || this.#reached !== undefined) return true;
+      return this.#compare(part.changes);
     } finally {
       copy.close();
     }
   }
 
-  /** Begins a comparison if something was deleted or erased, or the last one is a day old. */
-  #compare(changes: string): 'more' | 'later' | 'nothing' {
-    const isChanged = changes !== this.#comparison.changes;
-    const agoMs = performance.now() - this.#comparison.beganAt;
-    if (agoMs <= (isChanged ? COMPARE_MS.least : COMPARE_MS.most)) return isChanged ? 'later' : 'nothing';
-    this.#comparison = { changes, beganAt: performance.now(), reached: 0 };
-    return 'more';
+  /** Begins a comparison if something was deleted or erased, or the last one is a day old. @returns whether it does. */
+  #compare(changes: string): boolean {
+    const agoMs = performance.now() - this.#comparedAt;
+    if (agoMs <= (changes === this.#changes ? COMPARE_MS.most : COMPARE_MS.least)) return false;
+    [this.#reached, this.#comparedAt, this.#changes] = [0, performance.now(), changes];
+    return true;
   }
 
   #isOnDiskOfBox(): boolean {
@@ -146,8 +116,12 @@ export class CopyFollower {
     }
     enterDirectory(this.#place);
     if (!isDatabase(this.#file)) throw this.#foreign('is no database of courtd');
-    const copy = openCopy(this.#file);
+    const copy = new Database(this.#file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
     try {
+      overwriteDeleted(copy);
+      copy.pragma('journal_mode = TRUNCATE');
+      copy.pragma('synchronous = FULL');
+      if (layoutOf(copy) < SCHEMA_VERSION) copy.transaction(() => migrate(copy)).exclusive();
       const fault = faultOf(copy);
       if (fault === undefined) return copy;
       throw this.#foreign(fault);
@@ -166,7 +140,7 @@ export class CopyFollower {
     if (fs.existsSync(aside))
       throw new OperatorError(`${aside} exists already. Move it away; then a new copy begins.`);
     publish(this.#file, aside);
-    this.#comparison = NEVER;
+    [this.#reached, this.#comparedAt] = [undefined, Number.NEGATIVE_INFINITY];
   }
 }
 
@@ -178,11 +152,7 @@ function haveOf(copy: Database.Database, reached: number | undefined) {
   const [seq, receivedMs] = last.raw().get() ?? [0];
   const afters = reached === undefined ? [seq] : [seq, reached];
   const parts = afters.map((after) => ({ after, events: eventsOf(copy, after) }));
-  // Anybody may have made the file, with anything in it.
-  const epochs = copy.prepare<[], string>(
-    "SELECT iif(octet_length(name) < 100, name, '') FROM epoch ORDER BY id DESC LIMIT 99",
-  );
-  return { epochs: epochs.pluck().all().reverse(), bytes: tableBytes(copy), seq, receivedMs, parts };
+  return { epochs: readEpochs(copy).map(({ name }) => name), seq, receivedMs, parts };
 }
 
 type Have = ReturnType<typeof haveOf>;
@@ -194,7 +164,6 @@ function partFor({ seq, parts }: Have, db: Database.Database) {
   const deleted = lastGiven - number('SELECT sum(events) FROM session_total');
   return {
     epochs: readEpochs(db).map(({ name }) => name),
-    bytes: tableBytes(db),
     lastGiven,
     /** When the box received the event that is the last one of the copy; undefined if it has been deleted. */
     receivedMs: db.prepare<[number], number>('SELECT received_ms FROM event WHERE seq = ?').pluck().get(seq),
@@ -206,11 +175,6 @@ function partFor({ seq, parts }: Have, db: Database.Database) {
 
 /** @returns whether a copy is of an earlier epoch of this box. @throws {ForeignCopy} if it is of another box. */
 function isEarlier(file: string, have: Have, part: ReturnType<typeof partFor>): boolean {
-  for (const [table, bytes] of have.bytes)
-    if (bytes > 2 * (part.bytes.get(table) ?? 0) + slackBytes(table))
-      throw new ForeignCopy(
-        `${file} has ${bytesFor(bytes)} in its table ${table}, and this box far less. Somebody changed it: use another disk.`,
-      );
   const [copied, current] = [have.epochs.at(-1), part.epochs.at(-1)!];
   const isOther = part.receivedMs !== undefined && part.receivedMs !== have.receivedMs;
   const isSame = copied === current && have.seq <= part.lastGiven && !isOther;
@@ -220,20 +184,6 @@ function isEarlier(file: string, have: Have, part: ReturnType<typeof partFor>): 
   throw new ForeignCopy(
     `${file} is the copy of another box, or of a clone of this one, and was not changed. Use another directory, or after cloning run "sudo courtd ship --new-epoch" on one of them.`,
   );
-}
-
-function openCopy(file: string): Database.Database {
-  const copy = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
-  try {
-    overwriteDeleted(copy);
-    copy.pragma('journal_mode = TRUNCATE');
-    copy.pragma('synchronous = FULL');
-    if (layoutOf(copy) < SCHEMA_VERSION) copy.transaction(() => migrate(copy)).exclusive();
-    return copy;
-  } catch (error) {
-    copy.close();
-    throw error;
-  }
 }
 
 /** @returns why a database is no copy. Where a daemon has counted, the counters would not match the copied rows. */

@@ -11,4 +11,4 @@ export const SERVING_STEP = { ...sizes.SERVING_STEP, rows: 3 };
 export const ALONE_STEP = { ...sizes.ALONE_STEP, rows: 5 };
 export const LOOK_ROWS = 20;
 export const STEP_KEYS = 3;
-export const COPY_STEP = { ...sizes.COPY_STEP, events: 5 };
+export const COPY_EVENTS = 5;
