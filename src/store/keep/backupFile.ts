@@ -1,8 +1,11 @@
 import fs from 'node:fs';
-import { pipeline } from 'node:stream/promises';
+import { setImmediate } from 'node:timers/promises';
 import { OperatorError, reasonOf } from '../../base/operatorError.ts';
 import { createPrivate, openCarefully } from '../../base/privateFile.ts';
 import { isDatabase } from '../db/newDatabase.ts';
+
+/** Bytes that are copied between two turns of the event loop, in which signals are handled. */
+const COPY_BYTES = 1024 ** 2;
 
 /** Files beside a database that belong to it. `-shm` holds no data. */
 export const COMPANIONS = ['-wal', '-journal'] as const;
@@ -42,14 +45,26 @@ async function copyWhole(file: string, target: string): Promise<void> {
         `${file}${part} is a symbolic link: nothing was changed. Remove it, or restore another backup.`,
       );
     if (part !== '') createPrivate(target + part);
-    // Not fs.copyFile, which gives the copy the mode of the file.
-    const to = fs.createWriteStream('', { fd: openCarefully(target + part, fs.constants.O_WRONLY) });
-    await pipeline(fs.createReadStream(file + part), to);
+    await copyFile(file + part, target + part);
   }
   if (look() !== before)
     throw new OperatorError(
       `${file} was written to while it was read: nothing was changed. If it is a copy, end the follower ("sudo systemctl stop courtd-copy") and try again.`,
     );
+}
+
+/** Not fs.copyFile, which gives the copy the mode of the file. */
+async function copyFile(file: string, target: string): Promise<void> {
+  const [from, to] = [fs.openSync(file, 'r'), openCarefully(target, fs.constants.O_WRONLY)];
+  const piece = Buffer.alloc(COPY_BYTES);
+  try {
+    for (let read = -1; read !== 0; await setImmediate()) {
+      read = fs.readSync(from, piece);
+      fs.writeFileSync(to, piece.subarray(0, read));
+    }
+  } finally {
+    for (const fd of [from, to]) fs.closeSync(fd);
+  }
 }
 
 /** Whether a file exists and has any. */

@@ -6,19 +6,19 @@ import Database from 'better-sqlite3';
 import {
   createPartial,
   explainWriteErrors,
-  partialNameOf,
   publish,
   removeLeftovers,
   removePartial,
   unusedName,
 } from '../../base/atomicFile.ts';
-import type { DataDirectory } from '../../base/dataDirectory.ts';
+import { DataDirectory } from '../../base/dataDirectory.ts';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
-import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
+import { OperatorError } from '../../base/operatorError.ts';
 import { openCarefully } from '../../base/privateFile.ts';
 import { cleanUpOnExit } from '../../base/signals.ts';
+import { explain } from '../db/openErrors.ts';
 import { OVERWRITE_DELETED } from '../db/schema.ts';
-import { failureKind } from '../db/sqliteErrors.ts';
+import { failureKind, sqliteCode } from '../db/sqliteErrors.ts';
 import { runInThread } from '../db/statementThread.ts';
 import { withDatabase } from '../db/withDatabase.ts';
 import { COMPANIONS } from './backupFile.ts';
@@ -78,14 +78,13 @@ function newName(directory: string): string {
 
 /** Removes what killed backups have left. @throws {OperatorError} if the file exists, or SQLite would take another one for part of it. */
 function prepareFor(file: string): void {
-  for (const found of ['', ...COMPANIONS].map((companion) => `${file}${companion}`)) {
-    if (fs.lstatSync(found, { throwIfNoEntry: false }) === undefined) continue;
+  const names = ['', ...COMPANIONS].map((companion) => `${file}${companion}`);
+  const found = names.find((name) => fs.lstatSync(name, { throwIfNoEntry: false }) !== undefined);
+  if (found !== undefined)
     throw new OperatorError(
       `${found} already exists and was not changed. Name another file, or a directory, which keeps the newest backups.`,
     );
-  }
-  const isOurs = (name: string) => name === path.basename(file) || BACKUP_NAME.test(name);
-  removeLeftovers(path.dirname(file), isOurs);
+  removeLeftovers(path.dirname(file), (name) => name === path.basename(file) || BACKUP_NAME.test(name));
 }
 
 /**
@@ -110,10 +109,9 @@ function removeOlder(directory: string, made: string, keep: number): void {
  * WAL of the database cannot be truncated meanwhile.
  */
 async function copyDatabase(file: string, target: string): Promise<Contents> {
-  const partial = partialNameOf(target);
+  const partial = createPartial(target);
   const cancelCleanup = cleanUpOnExit(() => removePartial(partial));
   try {
-    createPartial(target);
     await writeCopy(file, partial);
     const contents = verified(partial, target);
     publish(partial, target);
@@ -131,23 +129,17 @@ async function writeCopy(file: string, partial: string): Promise<void> {
   // Closed only after the thread has closed its connection: closing it earlier would drop SQLite's locks.
   const fd = openCarefully(partial, fs.constants.O_RDWR);
   const sql = `VACUUM INTO '${partial.replaceAll("'", "''")}'`;
-  const copying = runInThread({
-    file,
-    pragmas: [`busy_timeout = ${COMMAND_BUSY_MS}`, OVERWRITE_DELETED],
-    sql,
-  });
-  const ended = copying.then((failure) => ({ failure }));
+  const pragmas = [`busy_timeout = ${COMMAND_BUSY_MS}`, OVERWRITE_DELETED];
+  const copying = runInThread({ file, pragmas, sql });
   try {
-    for (;;) {
-      const end = await Promise.race([ended, sleep(COPY_SYNC_MS)]);
-      await fdatasync(fd);
-      if (end?.failure !== undefined) throw end.failure;
-      if (end !== undefined) return;
-    }
+    for (let isOver = false; !isOver; await fdatasync(fd))
+      isOver = await Promise.race([copying.then(() => true), sleep(COPY_SYNC_MS, false)]);
   } finally {
-    await ended;
+    await copying;
     fs.closeSync(fd);
   }
+  const failure = await copying;
+  if (failure !== undefined) throw failure;
 }
 
 function verified(copy: string, target: string): Contents {
@@ -165,14 +157,11 @@ function verified(copy: string, target: string): Contents {
 
 /** A failed write can only be one to the copy: nothing else is written. */
 function explained(error: unknown, target: string): unknown {
-  if (error instanceof OperatorError) return error;
-  if (!(error instanceof Database.SqliteError))
-    return new OperatorError(cannotWrite(target, error as NodeJS.ErrnoException));
-  const place = path.dirname(target);
-  if (failureKind(error) === 'full')
-    return new OperatorError(`The disk of ${place} is full. Free some space there, or choose another place.`);
-  if (!/^SQLITE_IOERR_(WRITE|FSYNC|DIR_FSYNC|TRUNCATE)$/.test(error.code)) return error;
+  const place = DataDirectory.of(target);
+  const code = sqliteCode(error);
+  if (code === undefined || failureKind(error) === 'full') return explain(error, place);
+  if (!/^SQLITE_IOERR_(WRITE|FSYNC|DIR_FSYNC|TRUNCATE)$/.test(code)) return error;
   return new OperatorError(
-    `The disk of ${place} failed a write, or does not support files this large (FAT: 4 GiB) (${error.code}). Check it, or choose another place.`,
+    `The disk of ${place} failed a write, or does not support files this large (FAT: 4 GiB) (${code}). Check it, or choose another place.`,
   );
 }
