@@ -12,8 +12,8 @@ import { paceOf, runSteps, type Step, type StepContext, type StepProgress } from
 
 /** Events that are read, for each that a step may change: 5 us each. */
 const READS_PER_ROW = 5;
-/** For a database that nobody else has open, and beside the daemon. */
-const [ROWS_ALONE, ROWS_READING] = [() => 1_000, () => 50];
+/** Without a daemon whose events have to wait for a step. */
+const ROWS_ALONE = 1_000;
 
 /** Whom to erase. */
 export interface ErasureRequest {
@@ -50,7 +50,7 @@ export async function erasePlayer(
   function* steps(): Generator<Step> {
     yield () => addErasures(db, [entry]);
     writer.appender.readErasures();
-    yield* erasing(db, redactor, () => paceOf(writer).rows, tally, on);
+    yield* erasing(db, redactor, tally, on, () => paceOf(writer).rows);
     yield () => addErasures(db, [{ ...entry, finishedMs: Date.now() }]);
     writer.appender.readErasures();
   }
@@ -77,7 +77,7 @@ export async function findPlayer(
 ): Promise<Erased & { readonly wasErased: boolean }> {
   const tally = new Erased();
   const redactor = new Redactor([erasureOf(db, player, beforeNs ?? FOREVER_NS, 0)]);
-  for (const _step of erasing(db, redactor, ROWS_READING, tally, on)) await setImmediate();
+  for (const _step of erasing(db, redactor, tally, on)) await setImmediate();
   const wasErased = new Redactor(readErasures(db)).find(player) !== undefined;
   return { ...tally, wasErased };
 }
@@ -86,7 +86,7 @@ export async function findPlayer(
 export async function applyLedger(db: Database): Promise<void> {
   const ledger = readErasures(db).filter(({ finishedMs }) => finishedMs === null);
   if (ledger.length === 0) return;
-  for (const step of erasing(db, new Redactor(ledger), ROWS_ALONE, new Erased())) {
+  for (const step of erasing(db, new Redactor(ledger), new Erased())) {
     if (step !== undefined) db.transaction(step).immediate();
     // Signals are handled between two turns of the event loop.
     await setImmediate();
@@ -98,15 +98,15 @@ export async function applyLedger(db: Database): Promise<void> {
 /**
  * Takes the players of a redactor out of all events that are stored now, and deletes the conflict copies that name them. Events that
  * arrive meanwhile are redacted on arrival.
- * @param rows a fifth of the events that one step reads. @param on is called with how many were read.
+ * @param on is called with how many were read. @param rows a fifth of the events that one step reads.
  * @yields steps that change something: without them, `tally` has what they would change.
  */
 function* erasing(
   db: Database,
   redactor: Redactor,
-  rows: () => number,
   tally: Erased,
   on: StepProgress = () => {},
+  rows = () => ROWS_ALONE,
 ): Generator<Step> {
   const events = db.prepare<[number, number], StoredEvent>(
     `SELECT ${EVENT_COLUMNS} FROM ${EVENTS} WHERE e.seq > ? AND e.seq <= ? ORDER BY e.seq`,

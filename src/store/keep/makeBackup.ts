@@ -43,9 +43,7 @@ interface MadeBackup extends Contents {
  */
 export function makeBackup(data: DataDirectory, place: string, keep: number): Promise<MadeBackup> {
   const keepsSeveral = explainWriteErrors(place, () => isDirectory(place));
-  return withDatabase({ data }, async (db) => {
-    // A restored database has none yet, and it is copied while the daemon writes.
-    db.pragma('journal_mode = WAL');
+  return withDatabase({ data }, async () => {
     // As late as can be: another backup that ended in between would have taken the name.
     const file = keepsSeveral ? newName(place) : place;
     explainWriteErrors(file, () => prepareFor(file));

@@ -3,14 +3,12 @@ import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
 import { every } from '../../base/pause.ts';
 import type { PruneSelection } from './expiredEvents.ts';
 
-/** How often the time is looked at. The first look is the run after a start. */
-const LOOK_MS = 30_000;
-const RETRY_MS = 3_600_000;
+/** From the start of the daemon to the first run. */
+const START_MS = 30_000;
+/** How often the clock is marked, and the time is looked at. */
+const HOUR_MS = 3_600_000;
 /** Local time: the backup of the night begins before 04:00 (courtd-backup.timer). */
 const NIGHT_HOUR = 4;
-
-/** How often the clock is marked. */
-const MARK_MS = 3_600_000;
 /** The difference between the clock and its last mark that counts as a jump. */
 const JUMP_MS = 86_400_000;
 
@@ -30,33 +28,26 @@ export function retainNightly(
   { data, keep, keepPositions }: Keep,
   prune: (selection: PruneSelection, signal: AbortSignal) => Promise<void>,
   warn: (reason: string) => void,
-): { readonly look: (now: Date) => Promise<void>; readonly stop: () => void } {
+): { readonly look: (now?: Date) => Promise<void>; readonly stop: () => void } {
   const closing = new AbortController();
   const ages = [{ seconds: keepPositions, type: 'PLAYER_POSITION' }, { seconds: keep }];
-  const due = ages.filter(({ seconds }) => seconds > 0);
-  const run = async (clockMs: number) => {
-    const nowMs = trustedMs(data, clockMs);
-    for (const { seconds, ...type } of due)
-      await prune({ beforeMs: nowMs - 1_000 * seconds, nowMs, ...type }, closing.signal);
-  };
-  /** Milliseconds of the monotonic clock. */
-  let dueAt = due.length === 0 ? Number.POSITIVE_INFINITY : 0;
-  const look = async (now: Date) => {
-    if (performance.now() < dueAt) return;
-    dueAt = Number.POSITIVE_INFINITY;
-    const night = new Date(now);
-    night.setHours(now.getHours() < NIGHT_HOUR ? NIGHT_HOUR : 24 + NIGHT_HOUR, 0, 0, 0);
-    let pauseMs = night.getTime() - now.getTime();
+  let isDue = true;
+  const look = async (now = new Date()) => {
+    if (!isDue && now.getHours() !== NIGHT_HOUR) return;
+    isDue = false;
+    const nowMs = trustedMs(data, now.getTime());
     try {
-      await run(now.getTime());
+      for (const { seconds, ...type } of ages)
+        if (seconds > 0) await prune({ beforeMs: nowMs - 1_000 * seconds, nowMs, ...type }, closing.signal);
     } catch (error) {
-      pauseMs = RETRY_MS;
+      isDue = true;
       if (!closing.signal.aborted) warn((error as Error).message);
     }
-    dueAt = performance.now() + pauseMs;
   };
-  const stopLooking = every(LOOK_MS, () => void look(new Date()));
+  const first = setTimeout(look, START_MS);
+  const stopLooking = every(HOUR_MS, look);
   const stop = () => {
+    clearTimeout(first);
     stopLooking();
     closing.abort();
   };
@@ -77,17 +68,14 @@ function nextMark(
   directory: DataDirectory,
   nowMs: number,
 ): [nowMs: number, jumpedMs: number, beforeMs: number] {
-  const [lastMs = nowMs, jumpedMs = 0, beforeMs = 0] = readMark(directory);
-  return Math.abs(nowMs - lastMs) > JUMP_MS ? [nowMs, nowMs, lastMs] : [nowMs, jumpedMs, beforeMs];
-}
-
-/** @returns the last mark; nothing if there is none. */
-function readMark(directory: DataDirectory): number[] {
+  let mark: number[] = [];
   try {
-    return directory.read('clock').split(' ').map(Number);
+    mark = directory.read('clock').split(' ').map(Number);
   } catch {
-    return [];
+    // There is none yet.
   }
+  const [lastMs = nowMs, jumpedMs = 0, beforeMs = 0] = mark;
+  return Math.abs(nowMs - lastMs) > JUMP_MS ? [nowMs, nowMs, lastMs] : [nowMs, jumpedMs, beforeMs];
 }
 
 /** Records the clock now and every hour. @returns a function that stops it. */
@@ -105,5 +93,5 @@ export function markClock(directory: DataDirectory): () => void {
     }
   };
   mark();
-  return every(MARK_MS, mark);
+  return every(HOUR_MS, mark);
 }

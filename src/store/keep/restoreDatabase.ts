@@ -136,7 +136,7 @@ function verified(db: Database.Database, name: string): Contents {
   try {
     // Nothing is left beside it: a WAL is copied into it, and a transaction that was cut off is rolled back.
     db.pragma('journal_mode = MEMORY');
-    return verifyDatabase(db, { indexes: true });
+    return verifyDatabase(db);
   } catch (error) {
     if (failureKind(error) === 'full') throw error;
     const what = error instanceof OperatorError ? error.message : 'is damaged';
