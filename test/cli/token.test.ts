@@ -5,7 +5,6 @@ import t from 'tap';
 import { makePair } from '../harness/certificates.ts';
 import { courtd, Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
-import { FakeSystemd } from '../harness/fakeSystemd.ts';
 import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
 
@@ -161,11 +160,3 @@ t.test(
     }
   },
 );
-
-t.test('of a box whose daemon does not run the settings of the service count', async (t) => {
-  const data = temporaryFolder(t);
-  const systemd = new FakeSystemd(t);
-  systemd.boot(data, { COURTD_PORT: '1', COURTD_TLS_CERT: '/none' });
-  const { stderr } = await systemd.courtd(['token', 'rotate', '--data', data]);
-  t.match(stderr, /\nCameras send to:\n {2}https:\/\/\S+:4000/);
-});

@@ -17,7 +17,8 @@ import { ageEvents } from './scratchStore.ts';
  *     $ post [-t TOKEN] JSON         posts events, whose other fields have a value; 'TEXT' and base64:… as they are
  *     $ sql STATEMENTS               changes the database     $ age DAYS [WHERE]             moves receipts back
  *
- * `/box` is the folder of the box, `/box/data` its data directory. What differs from run to run is shown as TIME, ID, SIZE and so on.
+ * `/box` is the folder of the box, `/box/data` its data directory, `/box/etc` that of its settings, `/box/bin` the first of its PATH.
+ * What differs from run to run is shown as TIME, ID, SIZE and so on.
  */
 
 const FOLDER = '/box';
@@ -109,7 +110,8 @@ export class Transcript {
   #environment(): Record<string, string> {
     return {
       COURTD_DATA: path.join(this.#folder, 'data'),
-      PATH: `${path.dirname(BIN)}:${process.env.PATH}`,
+      CONFIGURATION_DIRECTORY: path.join(this.#folder, 'etc'),
+      PATH: `${path.join(this.#folder, 'bin')}:${path.dirname(BIN)}:${process.env.PATH}`,
       COURTD_HOST: '127.0.0.1',
       TZ: 'UTC',
     };
