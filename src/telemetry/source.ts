@@ -4,45 +4,33 @@ import type { CourtEvent } from '../protocol/courtEvent.ts';
 import type { StoredSource } from '../store/storedSources.ts';
 import type { Client } from './client.ts';
 import { Lateness } from './lateness.ts';
+import { Rhythm } from './rhythm.ts';
 import { SlidingCounts, WINDOWS } from './slidingCounts.ts';
-import { patienceMs, playedWithoutMs, type Rhythm, type SourceState, sourceState } from './sourceState.ts';
 
-/** A pause that need not be learned: any source may make one. */
-const SHORT_PAUSE_MS = 5_000;
 /** Days on which other sources sent, after which a source is overdue. */
 const OVERDUE_DAYS = 7;
 
-/** A pause is usual if one as long was made this often in a day: once or twice may have been a cable, or a restart. */
-const USUAL_TIMES = 3;
-
 /** Names of the faults that are not odd payload fields. */
 const [CONFLICT, ODD_TIME] = ['conflict', 'odd_time'];
+
+export type SourceState = 'sending' | 'resting' | 'silent' | 'overdue' | 'unknown';
 
 /** A source as in `courtd status --json`, and at the end what its problems are found by. */
 export type SourceReport = ReturnType<Source['report']>;
 
 /** A camera of a court, or another detector there. All times are of a clock that never jumps, as the table has it. */
-export class Source implements Rhythm {
+export class Source extends Rhythm {
   readonly name: string;
   readonly courtId: string;
   /** All sources of the court, this one too. */
   readonly #court: ReadonlyMap<string, Source>;
   client: Client | null = null;
-  moments = 0;
-  firstAt = 0;
-  /** When its last event came, in an earlier process too; minus infinity if none did. */
-  lastAt = Number.NEGATIVE_INFINITY;
-  runningSince = 0;
   /** When its last request came, even a rejected one; in this process. */
   seenAt: number;
   /** The numbers of the days on which it was first and last seen. */
   firstDay: number;
   lastDay: number;
   readonly lateness = new Lateness();
-  /** The third longest pause of the 24 hours before its last pause ended, in milliseconds; 0 if there is none. */
-  usualPauseMs = 0;
-  /** In the order in which they ended, with how many as long have ended since; without what can no longer be the third longest. */
-  #pauses: { readonly endedAt: number; readonly ms: number; longerSince: number }[] = [];
   /**
    * Until an hour has passed without such an event: how many, and when the last came. By name: odd payload fields are as many as
    * fields times kinds of values.
@@ -56,6 +44,7 @@ export class Source implements Rhythm {
 
   /** @param day its number. */
   constructor(name: string, courtId: string, court: ReadonlyMap<string, Source>, now: number, day: number) {
+    super();
     this.name = name;
     this.courtId = courtId;
     this.#court = court;
@@ -115,32 +104,11 @@ export class Source implements Rhythm {
       else this.#rightTimeAt = now;
     }
     for (const field of events.flatMap(({ odd = [] }) => odd)) this.#wrong(field, now);
-    if (this.moments === 0) this.firstAt = this.runningSince = now;
-    else if (now - this.lastAt > SHORT_PAUSE_MS) this.#pauseEnded(now);
-    this.moments++;
-    this.lastAt = now;
+    this.moment(this.#others, now);
   }
 
-  /** A pause of the whole court says nothing about this source; for a source that is alone, its own pauses are all there is to go by. */
-  #pauseEnded(now: number): void {
-    const pauseMs = now - this.lastAt;
-    if (pauseMs > patienceMs(this)) this.runningSince = now;
-    let ownMs: number | undefined;
-    for (const other of this.#court.values()) {
-      if (other === this || other.moments === 0 || now - other.lastAt > DAY_MS) continue;
-      ownMs = Math.max(ownMs ?? 0, playedWithoutMs(this, other));
-    }
-    const learnedMs = ownMs ?? pauseMs;
-    if (learnedMs > SHORT_PAUSE_MS) this.#learn(learnedMs, now);
-  }
-
-  #learn(ms: number, now: number): void {
-    this.#pauses = this.#pauses.filter(
-      (pause) => now - pause.endedAt <= DAY_MS && (pause.ms > ms || ++pause.longerSince < USUAL_TIMES),
-    );
-    this.#pauses.push({ endedAt: now, ms, longerSince: 0 });
-    const longest = this.#pauses.map((pause) => pause.ms).sort((a, b) => b - a);
-    this.usualPauseMs = longest[USUAL_TIMES - 1] ?? 0;
+  get #others(): Source[] {
+    return [...this.#court.values()].filter((other) => other !== this);
   }
 
   /** One of its events was there already: it shows that the source sends, but is counted separately. */
@@ -171,10 +139,12 @@ export class Source implements Rhythm {
 
   /** @param days on how many days any source sent. */
   #state(now: number, days: number): SourceState {
-    const others = [...this.#court.values()].filter((other) => other !== this);
-    const isMissing = this.client?.isMissing(now) ?? false;
+    if (this.client?.isMissing(now)) return 'silent';
+    if (this.isSending(now)) return 'sending';
     const isIdle = this.client?.isIdle(now) ?? false;
-    return sourceState(this, others, { isMissing, isIdle, isOverdue: this.#isOverdue(days) }, now);
+    if (!isIdle && this.isMissed(this.#others, now)) return 'silent';
+    if (this.#isOverdue(days)) return 'overdue';
+    return this.moments === 0 && !isIdle ? 'unknown' : 'resting';
   }
 
   /** A source that was there on one day only was a test, or has another name now; one that gives signs of life rests. */
