@@ -59,8 +59,8 @@ export class GroupCommit {
   /** How many requests at the head of the queue are to be committed one by one. */
   #soloCommits = 0;
   #isScheduled = false;
-  /** When a lock was met, in milliseconds of the monotonic clock; undefined after a commit, and after giving up. */
-  #lockedSince: number | undefined;
+  /** How often a lock was met since the last commit. */
+  #locksMet = 0;
   /** Whether nothing can be guaranteed any more. */
   hasFailed = false;
   #isClosed = false;
@@ -74,8 +74,8 @@ export class GroupCommit {
     this.#on = on;
     this.#beforeCommit = beforeCommit;
     this.appender = new Appender(db);
-    const failed = (error: unknown, kind?: FailureKind) => this.#failed(error, kind);
-    this.#maintenance = new Maintenance(db, this.appender.keys, this.#holds, on, failed);
+    const events = { ...on, failed: (error: unknown, kind: FailureKind) => this.#failed(error, kind) };
+    this.#maintenance = new Maintenance(db, this.appender.keys, this.#holds, events);
     this.checkpoints = this.#maintenance.checkpoints;
     this.#commitGroup = db.transaction((group) => this.#appendAll(group));
     this.#commitAside = db.transaction((write) => write());
@@ -157,8 +157,7 @@ export class GroupCommit {
 
   /** Refuses all requests for this reason, until it is lifted. */
   hold(reason: Unavailability, isHeld: boolean): void {
-    if (isHeld) this.#holds.add(reason);
-    else this.#holds.delete(reason);
+    this.#holds[isHeld ? 'add' : 'delete'](reason);
   }
 
   /**
@@ -203,7 +202,7 @@ export class GroupCommit {
     try {
       const counts = this.#commitGroup.immediate(group);
       this.#committedAt = performance.now();
-      this.#lockedSince = undefined;
+      this.#locksMet = 0;
       this.totals.commits++;
       this.totals.requests += group.length;
       this.totals.seconds += (this.#committedAt - beganAt) / 1_000;
@@ -243,16 +242,11 @@ export class GroupCommit {
     if (kind === 'unexpected') this.#on.unexpected(error);
   }
 
-  /**
-   * On a timer, because waiting inside SQLite would block the event loop. A lock that is met is tried again at least once, however
-   * late: the event loop may have been busy, and the lock released long ago.
-   */
+  /** On a timer, because waiting inside SQLite would block the event loop. */
   #retryLater(waiting: QueuedRequest[]): void {
     this.#queue = waiting;
-    const now = performance.now();
-    this.#lockedSince ??= now;
-    if (now - this.#lockedSince >= BUSY_GIVE_UP_MS) {
-      this.#lockedSince = undefined;
+    if (++this.#locksMet > BUSY_GIVE_UP_MS / BUSY_RETRY_MS) {
+      this.#locksMet = 0;
       return rejectAll(this.#queue.splice(0), unavailable('busy'));
     }
     this.#isScheduled = true;

@@ -23,36 +23,30 @@ export interface DiskFullEvents {
   healed(): void;
 }
 
+interface MaintenanceEvents extends DiskFullEvents {
+  /** A checkpoint or a move failed. */
+  failed(error: unknown, kind: FailureKind): void;
+}
+
 /** The work between commits, which can be postponed: checkpoints, moves of keys to the file, and looks for room on a full disk. */
 export class Maintenance {
   readonly checkpoints: Checkpointer;
   readonly #db: Database;
   readonly #keys: EventKeys;
   readonly #holds: ReadonlySet<Unavailability>;
-  readonly #on: DiskFullEvents;
-  readonly #failed: (error: unknown, kind?: FailureKind) => void;
+  readonly #on: MaintenanceEvents;
   #moveFrom = 0;
   /** When a write last failed, in milliseconds of the monotonic clock; undefined while the disk is not full. */
   #fullAt: number | undefined;
   #stopLooking = () => {};
 
-  /**
-   * @param holds why requests are rejected. If a prune does so on a full disk, the space that it frees is for its own commits.
-   * @param failed takes the failure of a checkpoint or of a move.
-   */
-  constructor(
-    db: Database,
-    keys: EventKeys,
-    holds: ReadonlySet<Unavailability>,
-    on: DiskFullEvents,
-    failed: (error: unknown, kind?: FailureKind) => void,
-  ) {
+  /** @param holds why requests are rejected. If a prune does so on a full disk, the space that it frees is for its own commits. */
+  constructor(db: Database, keys: EventKeys, holds: ReadonlySet<Unavailability>, on: MaintenanceEvents) {
     this.checkpoints = new Checkpointer(db, (error) => this.#checkpointFailed(error));
     this.#db = db;
     this.#keys = keys;
     this.#holds = holds;
     this.#on = on;
-    this.#failed = failed;
   }
 
   /** Whether `step` has work to do. */
@@ -69,12 +63,14 @@ export class Maintenance {
     } catch (error) {
       // The keys stay in memory, up to KEY_LIMITS.most of them, and each start reads them back: events are still stored.
       this.#moveFrom = performance.now() + MOVE_RETRY_MS;
-      this.#failed(error);
+      const kind = failureKind(error);
+      if (kind === 'full') this.truncateWal();
+      else this.#on.failed(error, kind);
     }
   }
 
   get #isMoveDue(): boolean {
-    return !this.isFull && this.#keys.isMoveDue && performance.now() >= this.#moveFrom;
+    return !this.#holds.has('full') && this.#keys.isMoveDue && performance.now() >= this.#moveFrom;
   }
 
   /** Whether the disk is full, or was until just now. */
@@ -98,6 +94,7 @@ export class Maintenance {
 
   #lookForRoom(): void {
     if (this.#holds.has('full') || performance.now() - this.#fullAt! < FULL_QUIET_MS) return;
+    this.truncateWal();
     if (freeBytes(DataDirectory.of(this.#db.name)) < FULL_ROOM_BYTES) return;
     this.#stopLooking();
     this.#fullAt = undefined;
@@ -127,6 +124,6 @@ export class Maintenance {
   #checkpointFailed(error: unknown): void {
     const kind = failureKind(error);
     if (kind === 'full') this.truncateWal();
-    else this.#failed(error, kind === 'damaged' ? 'fatal' : kind);
+    else this.#on.failed(error, kind === 'damaged' ? 'fatal' : kind);
   }
 }
