@@ -86,11 +86,13 @@ function interner(db: Database, table: string, columns: readonly string[]): (...
   return (...names) => {
     // Names contain no control characters, so this is unambiguous.
     const text = names.join('\n');
-    const id = known.get(text) ?? find.get(...names) ?? Number(add.run(...names).lastInsertRowid);
+    const knownId = known.get(text);
+    if (knownId !== undefined) return knownId;
+    const id = find.get(...names) ?? Number(add.run(...names).lastInsertRowid);
     // All rather than the oldest: a venue has far fewer names than the limit.
     if (known.size >= NAMES_CACHED) known.clear();
     // A part of a body keeps all of it in memory.
-    if (!known.has(text)) known.set(Buffer.from(text).toString(), id);
+    known.set(Buffer.from(text).toString(), id);
     return id;
   };
 }
