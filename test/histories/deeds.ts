@@ -1,5 +1,4 @@
 import fs from 'node:fs';
-import { knownUpTo } from '../../src/fleet/report/reportFile.ts';
 import { Problem } from '../../src/protocol/errors.ts';
 import { readEpochs } from '../../src/store/db/epochs.ts';
 import { openDatabase } from '../../src/store/db/openDatabase.ts';
@@ -8,6 +7,7 @@ import { ForeignCopy } from '../../src/store/keep/follow.ts';
 import { makeBackup } from '../../src/store/keep/makeBackup.ts';
 import { restoreDatabase } from '../../src/store/keep/restoreDatabase.ts';
 import { ArrivalLog, mayPass } from '../../src/store/read/arrivalLog.ts';
+import { knownUpTo } from '../../src/store/read/shipLag.ts';
 import type { Random } from '../../src/vendor/simulate/random.ts';
 import type { Box } from './box.ts';
 import { look } from './check.ts';

@@ -24,7 +24,7 @@ import { isOfAll, type PruneSelection } from '../../store/keep/expiredEvents.ts'
 import { type Keep, retainNightly } from '../../store/keep/nightlyRetention.ts';
 import type { Pruned } from '../../store/keep/pruneEvents.ts';
 import type { StepProgress } from '../../store/keep/steps.ts';
-import { readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
+import { readShipLag, type Shipped } from '../../store/read/shipLag.ts';
 import type { RefusedSelection } from '../../store/refused/refusedFile.ts';
 import type { RefusedRequests } from '../../store/refused/refusedRequests.ts';
 import type { Store } from '../../store/store.ts';
@@ -82,7 +82,7 @@ function elsewhereOf(
   { data, runDir }: Pick<ServeOptions, 'data' | 'runDir'>,
 ): { copy?: CopyStatus | null; ship?: ShipStatus | null } {
   const env = { ...process.env, ...(runDir && { COURTD_RUN_DIR: runDir }) };
-  const readLag = (upTo: ShippedOf) => store.look((db) => readShipLag(db, upTo));
+  const readLag = (...shipped: Shipped) => store.look((db) => readShipLag(db, ...shipped));
   try {
     return { copy: viewCopy(data.path, readLag, env), ship: viewShip(data, readLag, env) };
   } catch {

@@ -10,7 +10,7 @@ import { serviceOf } from '../../host/serviceSettings.ts';
 import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import { isOfAll, type PruneSelection } from '../../store/keep/expiredEvents.ts';
 import { countExpired, findOldRecords, type OldRecords, type Pruned } from '../../store/keep/pruneEvents.ts';
-import { readShipLag, type ShippedOf } from '../../store/read/shipLag.ts';
+import { readShipLag, type Shipped } from '../../store/read/shipLag.ts';
 import { withRefused } from '../../store/refused/refusedFile.ts';
 import { ofType } from '../options/optionParsers.ts';
 import { holdOf } from '../options/shipHold.ts';
@@ -64,7 +64,7 @@ async function prune(options: PruneOptions): Promise<void> {
   const asked = { beforeMs, nowMs, ...only };
   const found = await withDatabase(options, async (db) => {
     // What the daemon will keep, as far as its settings can be read.
-    const readLag = (upTo: ShippedOf) => readShipLag(db, upTo);
+    const readLag = (...shipped: Shipped) => readShipLag(db, ...shipped);
     const [ship, copy] = [viewShip(data, readLag, settings), viewCopy(data.path, readLag, settings)];
     const which = { ...asked, ...holdOf(ship, copy, settings) };
     if (!dryRun && !options.yes) await confirm(db, which);

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { abortOnSignal } from '../../base/signals.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { Connector } from '../../fleet/nats/connect.ts';
-import { knownUpTo, runDirectory } from '../../fleet/report/reportFile.ts';
+import { runDirectory } from '../../fleet/report/reportFile.ts';
 import { type ShipReport, shipReport } from '../../fleet/report/shipReport.ts';
 import { childFeed, socketFeed } from '../../fleet/ship/boxLog.ts';
 import { NatsLog } from '../../fleet/ship/natsLog.ts';
@@ -10,6 +10,7 @@ import { shipSettings } from '../../fleet/ship/settings.ts';
 import { Shipper } from '../../fleet/ship/shipper.ts';
 import { beginEpoch, readEpochs } from '../../store/db/epochs.ts';
 import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
+import { readShipLag } from '../../store/read/shipLag.ts';
 import { printData, say } from '../terminal/output.ts';
 
 const HELP = `
@@ -70,9 +71,8 @@ function tell({ state, url, error, shipped_seq }: ShipReport): void {
 async function beginNewEpoch(data: DataOption['data']): Promise<void> {
   const report = shipReport.read(runDirectory(process.env, data.path));
   await withDatabase({ data }, (db) => {
-    db.transaction(() =>
-      beginEpoch(db, knownUpTo(report?.epoch, report?.shipped_seq, readEpochs(db)) ?? 0),
-    ).immediate();
+    const { shippedSeq } = readShipLag(db, report?.epoch, report?.shipped_seq);
+    db.transaction(() => beginEpoch(db, shippedSeq ?? 0)).immediate();
     printData(`${readEpochs(db).at(-1)!.name}\n`);
   });
   say(

@@ -1,7 +1,6 @@
 import type { CopyStatus } from '../../health/boxStatus.ts';
-import type { Epoch } from '../../store/db/epochs.ts';
-import type { Lag, ShippedOf } from '../../store/read/shipLag.ts';
-import { behindBy, isRecent, knownUpTo, reportFile, runDirectory } from './reportFile.ts';
+import type { Lag, Shipped } from '../../store/read/shipLag.ts';
+import { behindBy, isRecent, reportFile, runDirectory } from './reportFile.ts';
 
 /** How far a copy is, as `backup --follow` reports it. What is not known is null. */
 export interface CopyReport {
@@ -23,19 +22,18 @@ export const copyReport = reportFile<CopyReport>('copy.json');
 /** @param readLag reads what readShipLag returns. @returns null if there is none: without COURTD_COPY_DIR it ends with its follower. */
 export function viewCopy(
   data: string,
-  readLag: (shippedOf: ShippedOf) => Lag,
+  readLag: (...shipped: Shipped) => Lag,
   env = process.env,
 ): CopyStatus | null {
   const report = copyReport.read(runDirectory(env, data));
   const isRunning = report !== undefined && isRecent(report);
   const place = isRunning ? report.place : env.COURTD_COPY_DIR;
   if (place === undefined) return null;
-  const upTo = (epochs: readonly Epoch[]) => knownUpTo(report?.epoch, report?.seq, epochs);
-  const lag = readLag((epochs) => upTo(epochs) ?? 0);
+  const lag = readLag(report?.epoch, report?.seq);
   const stopped = 'Nothing keeps the copy current. Run "sudo systemctl start courtd-copy".';
   return {
     place,
-    seq: upTo(lag.epochs) ?? null,
+    seq: lag.shippedSeq,
     ...behindBy(lag),
     last_at: report?.last_at ?? null,
     error: report?.error ?? (isRunning ? null : stopped),

@@ -3,7 +3,6 @@ import path from 'node:path';
 import { writeAtomically } from '../../base/atomicFile.ts';
 import { membersOf } from '../../base/json.ts';
 import { readSmall } from '../../base/privateFile.ts';
-import type { Epoch } from '../../store/db/epochs.ts';
 import type { Lag } from '../../store/read/shipLag.ts';
 
 /** Small JSON files of the runtime directory, in which processes of several users report how far they are. */
@@ -61,20 +60,6 @@ export function reportFile<Report extends { readonly at: string }>(name: string)
 /** Whether the process that wrote it still runs, as far as that is known. */
 export function isRecent({ at }: { readonly at: string }, nowMs = Date.now()): boolean {
   return Math.abs(nowMs - Date.parse(at)) < SILENT_MS;
-}
-
-/**
- * @returns the seq up to which another place has this log, by its report; undefined if unknown. A report of an older epoch
- * counts up to the end of that epoch.
- */
-export function knownUpTo(
-  epoch: string | null | undefined,
-  seq: number | null | undefined,
-  epochs: readonly Epoch[],
-): number | undefined {
-  const at = epochs.findIndex(({ name }) => name === epoch);
-  if (seq == null || at < 0) return undefined;
-  return Math.min(seq, ...epochs.slice(at + 1).map(({ fromSeq }) => fromSeq));
 }
 
 /** @returns how far another place is behind this log, as `status` has it. */

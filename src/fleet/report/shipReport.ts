@@ -1,9 +1,8 @@
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import type { ShipState, ShipStatus } from '../../health/boxStatus.ts';
-import type { Epoch } from '../../store/db/epochs.ts';
-import type { Lag, ShippedOf } from '../../store/read/shipLag.ts';
+import type { Lag, Shipped } from '../../store/read/shipLag.ts';
 import { shownUrl } from '../nats/address.ts';
-import { behindBy, isRecent, knownUpTo, reportFile, runDirectory } from './reportFile.ts';
+import { behindBy, isRecent, reportFile, runDirectory } from './reportFile.ts';
 
 /** How far a shipper is. */
 export interface ShipReport {
@@ -28,16 +27,14 @@ export const shipReport = reportFile<ShipReport>('ship/ship.json');
 /** @param readLag reads what readShipLag returns. @returns null if no URL is set and no shipper has run. */
 export function viewShip(
   directory: DataDirectory,
-  readLag: (shippedOf: ShippedOf) => Lag,
+  readLag: (...shipped: Shipped) => Lag,
   env = process.env,
 ): ShipStatus | null {
   const { COURTD_SHIP_URL: url, COURTD_SHIP_BOX: box } = env;
   const report = shipReport.read(runDirectory(env, directory.path));
   if (report === undefined && url === undefined) return null;
-  const shippedOf = (epochs: readonly Epoch[]) => knownUpTo(report?.epoch, report?.shipped_seq, epochs);
-  const lag = readLag((epochs) => shippedOf(epochs) ?? 0);
-  const { epochs, newestSeq } = lag;
-  const epoch = epochs.at(-1)?.name ?? null;
+  const lag = readLag(report?.epoch, report?.shipped_seq);
+  const epoch = lag.epochs.at(-1)?.name ?? null;
   const running = report !== undefined && isRecent(report);
   const isFenced = report?.state === 'fenced' && report.epoch === epoch;
   const stopped = 'The shipper does not run. Run "sudo systemctl start courtd-ship".';
@@ -47,8 +44,8 @@ export function viewShip(
     epoch,
     url: report?.url ?? (url === undefined ? null : shownUrl(url)),
     state: isFenced ? 'fenced' : stateOf(report, running, lag.events),
-    shipped_seq: shippedOf(epochs) ?? null,
-    newest_seq: newestSeq,
+    shipped_seq: lag.shippedSeq,
+    newest_seq: lag.newestSeq,
     ...behindBy(lag),
     last_ack_at: report?.last_ack_at ?? null,
     error: told ?? (running || lag.events === 0 ? null : stopped),

@@ -81,7 +81,7 @@ export class Box {
     const directory = new DataDirectory(this.data);
     const db = openDatabase(directory);
     try {
-      return viewShip(directory, (shippedOf) => readShipLag(db, shippedOf), this.env)!;
+      return viewShip(directory, (...shipped) => readShipLag(db, ...shipped), this.env)!;
     } finally {
       db.close();
     }

@@ -2,9 +2,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import type { Chunk } from '../../../src/fleet/log/chunk.ts';
-import { isRecent, knownUpTo } from '../../../src/fleet/report/reportFile.ts';
+import { isRecent } from '../../../src/fleet/report/reportFile.ts';
 import { shipReport } from '../../../src/fleet/report/shipReport.ts';
 import { Fenced, startCursor } from '../../../src/fleet/ship/cursor.ts';
+import { knownUpTo } from '../../../src/store/read/shipLag.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 
 const epoch = (name: string, fromSeq: number, shippedSeq: number | null = null) => ({
