@@ -8,8 +8,7 @@ import { jsonLine } from '../../session/export/encode.ts';
 import { writtenSentence } from '../../session/export/writeSession.ts';
 import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
-import { type NamedEvent, PlayerCounts, PlayerEvents, readNamed } from '../../store/read/namedPlayers.ts';
-import { isErasedName } from '../../store/write/redactor.ts';
+import { type NamedEvent, PlayerCounts, readNamed, readPlayer } from '../../store/read/namedPlayers.ts';
 import { json, notEmpty, output } from '../options/optionParsers.ts';
 import { parseTime, TIMES_HELP } from '../options/times.ts';
 import { type JsonOption, outputSink, printList, progress, say } from '../terminal/output.ts';
@@ -45,9 +44,7 @@ async function list(options: DataOption & JsonOption): Promise<void> {
   const damage = new Damage();
   const players = await withDatabase(options, async (db) => {
     const counts = new PlayerCounts();
-    // The name that an erasure has put in the place of a player is no player.
-    const isSomebody = ({ erased, player }: NamedEvent) => !(erased && isErasedName(player));
-    await eachNamed(db, damage, (events) => counts.add(events.filter(isSomebody)));
+    await eachNamed(db, damage, (events) => counts.add(events));
     return counts.players();
   });
   printList(players, options, 'No stored event names a player.');
@@ -62,10 +59,11 @@ async function exportPlayer(
   const damage = new Damage();
   await withDatabase(options, async (db) => {
     const ms = Date.now();
-    const found = new PlayerEvents(db);
-    const isOwn = (event: NamedEvent) => event.player === player;
-    const lastSeq = await eachNamed(db, damage, (events) => found.add(events.filter(isOwn)));
-    if (found.count === 0) {
+    const found: number[] = [];
+    const lastSeq = await eachNamed(db, damage, (events) => {
+      for (const event of events) if (event.player === player) found.push(event.seq);
+    });
+    if (found.length === 0) {
       // What was left out may have named this player.
       damage.assertNone();
       throw new OperatorError(
@@ -74,10 +72,10 @@ async function exportPlayer(
     }
     const sink = outputSink(output);
     let written = 0;
-    for (const events of found.read(player, damage)) {
+    for (const events of readPlayer(db, player, found, damage)) {
       await sink.write(events.map(jsonLine).join(''));
       written += events.length;
-      progress.show(() => `${written} of ${found.count} events written`);
+      progress.show(() => `${written} of ${found.length} events written`);
     }
     sink.commit();
     say(writtenSentence(written, { seq: lastSeq, ms }, sink));

@@ -3,18 +3,12 @@ import type { Sink } from '../../base/fileSink.ts';
 import { counted, isoTime } from '../../base/units.ts';
 import type { DataOption } from '../../store/db/withDatabase.ts';
 import type { Damage } from '../../store/read/damage.ts';
-import { type AsOf, readSession } from '../../store/read/sessionReader.ts';
+import { type AsOf, type EventFilter, readSession } from '../../store/read/sessionReader.ts';
 import { encode, type Format } from './encode.ts';
 
 /** Which events of a session are exported, and how. */
-export interface ExportOptions extends DataOption {
+export interface ExportOptions extends DataOption, EventFilter {
   readonly format: Format;
-  readonly current?: boolean;
-  readonly type?: string;
-  readonly court?: string;
-  /** This and the next: nanoseconds since 1970-01-01T00:00:00Z. */
-  readonly from?: bigint;
-  readonly to?: bigint;
 }
 
 /** Reports to a person: `show` how far an export is, often and until something else is printed. */
@@ -33,15 +27,15 @@ export interface ExportTeller {
 export async function writeSession(
   db: Database,
   { session, name }: { readonly session: number; readonly name: string },
-  { format, current, type, court, from, to }: ExportOptions,
+  options: ExportOptions,
   damage: Damage,
   sink: Sink,
   teller: ExportTeller,
 ): Promise<number> {
   let written = 0;
+  const { format } = options;
   // A coach wants one row per event.
-  const currentOnly = current === true || format === 'xlsx';
-  const filter = { type, court, fromNs: from, toNs: to, currentOnly };
+  const filter = format === 'xlsx' ? { ...options, current: true } : options;
   const { asOf, chunks } = readSession(db, session, filter, damage);
   function* counting() {
     for (const events of chunks) {

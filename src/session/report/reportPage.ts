@@ -36,7 +36,7 @@ function rangeOf(db: Database, id: number, line: SessionLine): { range: EventFil
   const times: number[] = [];
   for (const events of readSession(db, id).chunks) for (const { eotMs } of events) times.push(eotMs);
   const medianNs = BigInt(times[Math.floor(times.length / 2)] ?? 0) * NS_PER_MS;
-  return { range: { fromNs: medianNs - dayNs, toNs: medianNs + dayNs + 1n }, all: times.length };
+  return { range: { from: medianNs - dayNs, to: medianNs + dayNs + 1n }, all: times.length };
 }
 
 /** Nothing is loaded and nothing runs: the page may be opened from a USB stick, and its content was sent by cameras. */

@@ -1,10 +1,11 @@
-import type { Database, Statement } from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import { READ_CHUNK_ROWS } from '../../base/limits.ts';
 import { playerOf } from '../../protocol/playerRedaction.ts';
 import { nsOf } from '../db/checksum.ts';
+import { isErasedName } from '../write/redactor.ts';
 import { arrivalsAfter } from './arrivals.ts';
 import type { Damage } from './damage.ts';
-import { order, type ReadEvent, readOrdered } from './sessionReader.ts';
+import { order, readOrdered } from './sessionReader.ts';
 import type { StoredEvent } from './storedEvent.ts';
 
 /** An event that names a player in `payload.player_id`. */
@@ -43,30 +44,18 @@ export function* readNamed(db: Database, damage: Damage): Generator<NamedChunk> 
   }
 }
 
-/** The events of a player, in the order of eot: a temporary table of the connection, which must be the caller's own. */
-export class PlayerEvents {
-  readonly #db: Database;
-  readonly #insert: Statement<[NamedEvent]>;
-  count = 0;
-
-  constructor(db: Database) {
-    this.#db = db;
-    db.exec('CREATE TEMP TABLE of_player (seq INTEGER, eot_ns INTEGER)');
-    this.#insert = db.prepare('INSERT INTO temp.of_player VALUES (@seq, @eotNs)');
-  }
-
-  add(events: readonly NamedEvent[]): void {
-    for (const event of events) this.#insert.run(event);
-    this.count += events.length;
-  }
-
-  /** @yields those that still name the player: an erasure or a prune may have come between. */
-  *read(player: string, damage: Damage): Generator<readonly ReadEvent[]> {
-    order(this.#db, 'SELECT seq, eot_ns, 1 AS current FROM temp.of_player');
-    for (const events of readOrdered(this.#db, damage))
-      yield events.filter(({ payload }) => playerOf(payload) === player);
-  }
+/**
+ * @param seqs of the events that name the player. @param db a connection of its own: creates a temporary table in it.
+ * @returns those that still do, in the order of eot: an erasure or a prune may have come between.
+ */
+export function readPlayer(db: Database, player: string, seqs: readonly number[], damage: Damage) {
+  order(db, BY_SEQ, JSON.stringify(seqs));
+  return readOrdered(db, damage).map((events) =>
+    events.filter(({ payload }) => playerOf(payload) === player),
+  );
 }
+
+const BY_SEQ = 'SELECT e.seq, e.eot_ns, 1 AS current FROM json_each(?) CROSS JOIN event e ON e.seq = value';
 
 /** A line of `courtd player list`. */
 interface PlayerLine {
@@ -87,7 +76,9 @@ export class PlayerCounts {
 
   /** @param events in the order of arrival. */
   add(events: readonly NamedEvent[]): void {
-    for (const { player, sessionId, eot, eotNs } of events) {
+    for (const { player, sessionId, eot, eotNs, erased } of events) {
+      // The name that an erasure has put in the place of a player is no player.
+      if (erased && isErasedName(player)) continue;
       const instant = { eot, eotNs };
       const known = this.#players.get(player) ?? {
         sessions: new Set(),

@@ -11,11 +11,11 @@ export interface EventFilter {
   readonly type?: string | undefined;
   readonly court?: string | undefined;
   /** Nanoseconds since 1970-01-01T00:00:00Z, inclusive. */
-  readonly fromNs?: bigint | undefined;
+  readonly from?: bigint | undefined;
   /** Nanoseconds since 1970-01-01T00:00:00Z, exclusive. */
-  readonly toNs?: bigint | undefined;
+  readonly to?: bigint | undefined;
   /** Only the highest revision of each event. */
-  readonly currentOnly?: boolean | undefined;
+  readonly current?: boolean | undefined;
 }
 
 /** An event as readers get it. */
@@ -76,7 +76,7 @@ const SESSION_EVENTS = `
     FROM session_event k CROSS JOIN event e ON e.seq = k.seq AND e.session = k.session WHERE k.session = ?`;
 
 /** Puts events into the temporary table that `readOrdered` reads. @param select gives `seq`, `eot_ns` and `current` of each. */
-export function order(db: Database, select: string, ...values: number[]): void {
+export function order(db: Database, select: string, ...values: (number | string)[]): void {
   db.exec(`
     DROP TABLE IF EXISTS temp.ordered;
     CREATE TEMP TABLE ordered (place INTEGER PRIMARY KEY, seq INTEGER, current INTEGER)`);
@@ -106,10 +106,10 @@ export function* readOrdered(db: Database, damage: Damage): Generator<OrderedEve
 }
 
 function passes(event: OrderedEvent, filter: EventFilter): boolean {
-  const { type, court, fromNs, toNs, currentOnly } = filter;
+  const { type, court, from, to, current } = filter;
   if (type !== undefined && event.type !== type) return false;
   if (court !== undefined && event.courtId !== court) return false;
-  if (fromNs !== undefined && nsOf(event.eotHigh, event.eotLow) < fromNs) return false;
-  if (toNs !== undefined && nsOf(event.eotHigh, event.eotLow) >= toNs) return false;
-  return event.current || currentOnly !== true;
+  if (from !== undefined && nsOf(event.eotHigh, event.eotLow) < from) return false;
+  if (to !== undefined && nsOf(event.eotHigh, event.eotLow) >= to) return false;
+  return event.current || current !== true;
 }

@@ -56,8 +56,7 @@ t.test('events come by eot, to the nanosecond, then by arrival, whenever they ca
   store.sealAll();
   store.append(...sent.slice(5));
   t.strictSame(read(db), inOrder(sent));
-  const from = (fromNs: bigint, toNs?: bigint) =>
-    read(db, 's', toNs === undefined ? { fromNs } : { fromNs, toNs });
+  const from = (from: bigint, to?: bigint) => read(db, 's', { from, to });
   t.strictSame(from(base).length, 10, 'from is inclusive');
   t.strictSame(from(-1n, base).length, 6, 'to is exclusive');
   t.strictSame(from(base + 2n, base), []);
