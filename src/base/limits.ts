@@ -135,7 +135,7 @@ export const REFUSED_KEPT = 1_000;
 export const REFUSED_BYTES = 256 * MIB;
 /** Milliseconds for which they are kept: a season's break, and time for a vendor to answer. */
 export const REFUSED_MS = 30 * 86_400_000;
-/** Free disk space below which no body is kept is this part of the file system, if that is less than `--min-free`. */
+/** Free disk space below which no body is kept is this part of the file system, if that is less than MIN_FREE_BYTES. */
 export const REFUSED_FREE_PART = 0.1;
 /** Requests without a body that are kept in a second. */
 export const REFUSED_A_SECOND = 500;

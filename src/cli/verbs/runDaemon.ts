@@ -67,10 +67,12 @@ async function start(frame: Frame): Promise<number> {
   const rejected = new RefusedRequests({
     directory: options.data,
     maxBytes: options.refusedBytes,
-    minFree: options.minFree,
     warn: log.logger.warn.bind(log.logger),
   });
-  const store = await openStore(frame, watch, rejected);
+  const store = parts.adopt(await Store.open(options.data, watch.events(log, options.data)), (it) =>
+    it.close(),
+  );
+  parts.adopt(rejected, (it) => it.close());
   addFirstToken(store);
   void rejected.begin(store.look(storedLookup));
   const telemetry = new Telemetry(rejected.recent(), store.sources());
@@ -147,21 +149,6 @@ function startCertificate(
     if (end !== undefined) logProblem(logger, end, validity);
   });
   return parts.adopt(certificate, stop);
-}
-
-async function openStore(
-  { options: { data }, log, parts }: Frame,
-  watch: StoreWatch,
-  rejected: RefusedRequests,
-): Promise<Store> {
-  const events = watch.events(log, data);
-  const full: typeof events.full = (error) => {
-    rejected.discard();
-    events.full(error);
-  };
-  const store = parts.adopt(await Store.open(data, { ...events, full }), (it) => it.close());
-  parts.adopt(rejected, (it) => it.close());
-  return store;
 }
 
 function makeServer(

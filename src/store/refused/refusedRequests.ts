@@ -30,8 +30,6 @@ export interface RefusedOptions {
   readonly directory: DataDirectory;
   /** Bytes of all bodies that are kept; 0 keeps none. */
   readonly maxBytes: number;
-  /** Free space that the operator wants, in bytes. */
-  readonly minFree: number;
   /** Is called for each message at most once between two checks. */
   readonly warn: (details: object, message: string) => void;
 }
@@ -69,14 +67,13 @@ export class RefusedRequests {
   }
 
   /**
-   * Deletes repeatedly, until `close`: bodies without room on the disk, old requests, and bodies whose events are all stored. Call it
+   * Deletes repeatedly, until `close`: old requests, bodies without room on the disk, and bodies whose events are all stored. Call it
    * when the data directory is locked. @param isStored whether an event is in the database.
    */
   async begin(isStored: (key: EventKey | undefined) => boolean): Promise<void> {
     for (; !this.#isClosed; await sleep(limits.REFUSED_CHECK_MS, undefined, { ref: false })) {
       this.#logged.clear();
       try {
-        this.#isDiskLow();
         await this.delete({ beforeMs: Date.now() - limits.REFUSED_MS });
         await this.#forgetStored(isStored);
       } catch {
@@ -106,12 +103,6 @@ export class RefusedRequests {
     const body = sent && isKept ? withoutToken(sent, token) : undefined;
     if (body === undefined && ++this.#withoutBody > limits.REFUSED_A_SECOND) return;
     this.#add([{ source: null, court_id: null, events: null, ...refused, at_ms }], body);
-  }
-
-  /** The disk is full: deleting rows would need room, so the whole file is deleted. */
-  discard(reason = 'the disk is full'): void {
-    if (this.waiting.length > 0) this.#lose(DELETED, { reason });
-    this.#remove();
   }
 
   /** Deletes in steps, between which requests are answered. @returns how many were deleted. */
@@ -150,6 +141,7 @@ export class RefusedRequests {
   /** A step takes one body, and long pauses follow: requests are answered in between. */
   async #forgetStored(isStored: (key: EventKey | undefined) => boolean): Promise<void> {
     for (const { seq, gzip } of this.#file?.bodies() ?? []) {
+      if (this.#isDiskLow()) return;
       const startedAt = performance.now();
       const body = unpacked(gzip);
       if (body !== undefined && bodyParts(body).map(keyOf).every(isStored))
@@ -188,12 +180,13 @@ export class RefusedRequests {
 
   /** If it is, the bodies go, and with them the file: to delete rows would need room. */
   #isDiskLow(): boolean {
-    const { directory, minFree } = this.#options;
-    const { bavail, blocks, bsize } = fs.statfsSync(directory.path);
-    const isLow = bavail * bsize < Math.min(minFree, blocks * bsize * limits.REFUSED_FREE_PART);
+    const { bavail, blocks, bsize } = fs.statfsSync(this.#options.directory.path);
+    const leastBytes = Math.min(limits.MIN_FREE_BYTES, blocks * bsize * limits.REFUSED_FREE_PART);
+    const isLow = bavail * bsize < leastBytes;
     if (isLow && this.waiting.length > 0) {
       const requests = this.recent();
-      this.discard('the disk is nearly full');
+      this.#lose(DELETED, { reason: 'the disk is nearly full' });
+      this.#remove();
       this.#add(requests.reverse());
     }
     return isLow;

@@ -12,7 +12,7 @@ let made = 0;
 /** @returns the rejected requests of a new directory, and what keeps some of a source. */
 function begin(t: Test) {
   const directory = new DataDirectory(temporaryFolder(t));
-  const requests = new RefusedRequests({ directory, maxBytes: 200 * KIB, minFree: 0, warn: () => {} });
+  const requests = new RefusedRequests({ directory, maxBytes: 200 * KIB, warn: () => {} });
   t.teardown(() => requests.close());
   const keep = async (source: string, bodies: readonly (Buffer | undefined)[], code = 'invalid_event') => {
     const rest = {
