@@ -107,7 +107,7 @@ export class Committer {
       appender: this.appender,
       step: (work) => this.#db.transaction(work).immediate(),
       isServing: false,
-      maintain: () => void this.#db.pragma('wal_checkpoint(PASSIVE)'),
+      schedule: () => void this.#db.pragma('wal_checkpoint(PASSIVE)'),
       truncateWal: () => void this.#db.pragma('wal_checkpoint(TRUNCATE)'),
       hold: () => {},
     };

@@ -18,7 +18,7 @@ const READER_WAIT_MS = 100;
 const RETURNED_PAGES = 250;
 
 /** What they need of the writer of events, which commits them between its groups. */
-export type StepWriter = Pick<GroupCommit, 'step' | 'isServing' | 'maintain' | 'truncateWal' | 'hold'> & {
+export type StepWriter = Pick<GroupCommit, 'step' | 'isServing' | 'schedule' | 'truncateWal' | 'hold'> & {
   readonly appender: Pick<Appender, 'forgetNames' | 'readErasures'>;
 };
 
@@ -74,7 +74,7 @@ export async function runSteps({ db, writer, signal }: StepContext, steps: Itera
   try {
     for (const step of steps) {
       // While a reader stays open, the WAL would grow with each step until events are rejected.
-      for (; step !== undefined && isWalLong(db); await rest(READER_WAIT_MS)) writer.maintain();
+      for (; step !== undefined && isWalLong(db); await rest(READER_WAIT_MS)) writer.schedule();
       if (step !== undefined) await commit(step);
       await rest(paceOf(writer).pauseMs);
     }

@@ -93,13 +93,13 @@ export class GroupCommit {
       if (reason !== undefined) return reject(unavailable(reason));
       if (this.appender.keys.count >= KEY_LIMITS.most) {
         // No commit will follow, and a move only continues after one.
-        this.maintain();
+        this.schedule();
         return reject(unavailable('behind'));
       }
       if (this.#maintenance.isRefusing) return reject(unavailable('full'));
       if (this.#queue.length >= QUEUED_REQUESTS) return reject(unavailable('overloaded'));
       this.#queue.push({ events, receivedMs: Date.now(), resolve, reject });
-      this.#schedule();
+      this.schedule();
     });
   }
 
@@ -110,10 +110,10 @@ export class GroupCommit {
 
   /**
    * Commits a small write that is not an event, in its own transaction, so that its failure does not affect events.
-   * @returns whether it is on disk; not tried if events would be rejected, nor on a full disk, whose last space is for events.
+   * @returns whether it is on disk; not tried if events would be rejected.
    */
   aside(write: () => void): boolean {
-    if (this.hasFailed || this.#holds.size > 0 || this.#maintenance.isFull) return false;
+    if (this.hasFailed || this.#holds.size > 0 || this.#maintenance.isRefusing) return false;
     try {
       this.#commitAside.immediate(write);
       return true;
@@ -136,7 +136,7 @@ export class GroupCommit {
       this.#failed(error);
       throw error;
     }
-    this.maintain();
+    this.schedule();
   }
 
   /** Whether requests have been committed within the last second. */
@@ -144,15 +144,9 @@ export class GroupCommit {
     return performance.now() - this.#committedAt < SERVING_MS;
   }
 
-  /** See Maintenance. @throws {Problem} 503 after a fatal failure. */
+  /** See Maintenance. Not after a fatal failure. */
   truncateWal(): void {
-    if (this.hasFailed) throw unavailable('failed');
-    this.#maintenance.truncateWal();
-  }
-
-  /** Runs the maintenance that is due, without waiting for a request. */
-  maintain(): void {
-    if (this.#maintenance.isDue) this.#schedule();
+    if (!this.hasFailed) this.#maintenance.truncateWal();
   }
 
   /** Refuses all requests for this reason, until it is lifted. */
@@ -170,10 +164,8 @@ export class GroupCommit {
     while (this.#queue.length > 0) await sleep(BUSY_RETRY_MS);
   }
 
-  /**
-   * After the turn in which the first request became ready, so that all requests of that turn join the group.
-   */
-  #schedule(): void {
+  /** Commits and runs the maintenance that is due, after this turn: so all requests that become ready in it join the group. */
+  schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(() => this.#turn());
@@ -185,7 +177,7 @@ export class GroupCommit {
     this.#maintenance.step();
     const group = this.#takeGroup();
     if (group.length > 0) this.#commit(group);
-    if (this.#queue.length > 0 || this.#maintenance.isDue) this.#schedule();
+    if (this.#queue.length > 0 || this.#maintenance.isDue) this.schedule();
   }
 
   #takeGroup(): QueuedRequest[] {

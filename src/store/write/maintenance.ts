@@ -73,19 +73,14 @@ export class Maintenance {
     return !this.#holds.has('full') && this.#keys.isMoveDue && performance.now() >= this.#moveFrom;
   }
 
-  /** Whether the disk is full, or was until just now. */
-  get isFull(): boolean {
-    return this.#fullAt !== undefined;
-  }
-
-  /** Whether requests are rejected without a try: once a second some are let through, so that a full disk causes no load. */
+  /** Whether nothing is written to a full disk: once a second some requests are let through, so that it causes no load. */
   get isRefusing(): boolean {
     return this.#fullAt !== undefined && performance.now() - this.#fullAt < FULL_RETRY_MS;
   }
 
   /** Call it when a write failed because the disk is full (../../ARCHITECTURE.md#disk-full-is-not-final). */
   diskFull(error: unknown): void {
-    if (!this.isFull) {
+    if (this.#fullAt === undefined) {
       this.#on.full(error);
       this.#stopLooking = every(FULL_RETRY_MS, () => this.#lookForRoom());
     }
