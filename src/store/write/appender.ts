@@ -4,6 +4,7 @@ import { LAST_GIVEN_SEQ } from '../db/epochs.ts';
 import { keyHash } from '../db/keyHash.ts';
 import { sessionCounter } from '../db/sessionCounter.ts';
 import { COUNTER_PAUSE } from '../db/sizes.ts';
+import type { StoredEvent } from '../read/storedEvent.ts';
 import { type Copy, Duplicates } from './duplicates.ts';
 import { EventRows, type NumberedEvent } from './eventRows.ts';
 import { EventKeys, type KeyEntry } from './keys.ts';
@@ -66,16 +67,23 @@ export class Appender {
     );
     const known = this.keys.insert(candidates);
     this.#rows.insert(candidates.filter(({ seq }) => !known.has(seq)));
-    for (const candidate of candidates) if (known.has(candidate.seq)) this.#resolveDuplicate(candidate);
+    let first: StoredEvent | undefined;
+    for (const candidate of candidates)
+      if (known.has(candidate.seq)) first = this.#resolveDuplicate(candidate, first);
     this.#count(candidates.length);
     return arrivals.map(({ events }, i) => countsOf(events.length, copies[i]!));
   }
 
-  #resolveDuplicate(candidate: Candidate): void {
-    const first = this.#duplicates.find(this.keys.seqOf(candidate), candidate);
-    if (first !== undefined) return void candidate.copies.push(this.#duplicates.count(first, candidate));
-    this.keys.replace(candidate);
-    this.#rows.insert([candidate]);
+  /** @param last what this returned before: a request may have the same key many times, and the stored event may be large. */
+  #resolveDuplicate(candidate: Candidate, last: StoredEvent | undefined): StoredEvent | undefined {
+    const seq = this.keys.seqOf(candidate);
+    const first = last?.seq === seq ? last : this.#duplicates.find(seq, candidate);
+    if (first !== undefined) candidate.copies.push(this.#duplicates.count(first, candidate));
+    else {
+      this.keys.replace(candidate);
+      this.#rows.insert([candidate]);
+    }
+    return first;
   }
 
   #count(events: number): void {
