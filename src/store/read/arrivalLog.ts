@@ -4,18 +4,13 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { type Epoch, readEpochs, sharedUpTo } from '../db/epochs.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { withDatabase } from '../db/withDatabase.ts';
-import { type ArrivalChunk, type ArrivalFilter, arrivalsAfter, beforeNewest } from './arrivals.ts';
+import { type ArrivalFilter, arrivalsAfter, beforeNewest } from './arrivals.ts';
 
 /** The header of the WAL index: it changes with every commit, and holds the number of frames (SQLite, "WAL-mode File Format", 2.1). */
 const INDEX_HEADER = { bytes: 96, framesAt: 16 } as const;
 
 /** A chunk, and the restore before it, if there is one. */
-export interface Arrivals extends ArrivalChunk {
-  /** To which log these seqs belong (epochs.ts). */
-  readonly epochs: readonly Epoch[];
-  /** A backup was restored that has what was read before only up to this seq: the chunk continues from there at the latest. */
-  readonly restored: number | undefined;
-}
+export type Arrivals = Awaited<ReturnType<ArrivalLog['after']>>;
 
 /**
  * The events of a data directory in the order of arrival, for readers that follow them for ever: across restarts of the daemon,
@@ -43,7 +38,7 @@ export class ArrivalLog {
    * @param limit how many events at most.
    * @throws {OperatorError} if the database cannot be read (see `mayPass`).
    */
-  after(seq: number, limit: number): Promise<Arrivals> {
+  after(seq: number, limit: number) {
     this.#seen = lookOf(this.#directory);
     return withDatabase({ data: this.#directory }, (db) =>
       db.transaction(() => {
@@ -53,7 +48,13 @@ export class ArrivalLog {
         const restored = isOther ? (sharedUpTo(before, epochs) ?? 0) : undefined;
         const chunk = arrivalsAfter(db, Math.min(seq, restored ?? seq), limit, this.#filter);
         this.#epochs = epochs;
-        return { ...chunk, epochs, restored };
+        return {
+          ...chunk,
+          /** To which log these seqs belong (epochs.ts). */
+          epochs,
+          /** A backup was restored that has what was read before only up to this seq: the chunk continues from there at the latest. */
+          restored,
+        };
       })(),
     );
   }

@@ -11,22 +11,6 @@ type Filtered = 'sessionId' | 'type' | 'courtId' | 'source';
 /** Which events; absent: all. */
 export type ArrivalFilter = { readonly [name in Filtered]?: string | undefined };
 
-/** The events after some seq. */
-export interface ArrivalChunk {
-  /** Those that pass the filter, in the order of arrival. */
-  readonly events: readonly StoredEvent[];
-  /** Events that were left out, whatever the filter, because a damaged event may be of any court. */
-  readonly damage: Damage;
-  /** Every event up to this seq has been considered: the next chunk begins after it. */
-  readonly upTo: number;
-  /** The highest seq that was ever assigned. There are holes: the seqs of duplicates, and of rolled back events. */
-  readonly lastSeq: number;
-  /** Whether no later event is stored. */
-  readonly isLast: boolean;
-  /** The highest seq whose event was pruned; 0: none. */
-  readonly prunedSeq: number;
-}
-
 /**
  * Reads events in the order of arrival, in a short read that is bounded in rows and bytes, so that the WAL is never pinned for long.
  *
@@ -43,8 +27,8 @@ export function arrivalsAfter(
   limit: number,
   filter: ArrivalFilter = {},
   damage = new Damage(),
-): ArrivalChunk {
-  const seqs = db.prepare<[], Pick<ArrivalChunk, 'lastSeq' | 'prunedSeq'>>(
+) {
+  const seqs = db.prepare<[], { lastSeq: number; prunedSeq: number }>(
     `SELECT ${LAST_GIVEN_SEQ} AS lastSeq, (SELECT up_to_seq FROM pruned) AS prunedSeq`,
   );
   const rows = db.prepare<[number, number], StoredEvent>(
@@ -54,11 +38,17 @@ export function arrivalsAfter(
   const { events, last } = chunkOf(rows.iterate(seq, limit), damage);
   const wanted = namesIn(filter);
   return {
+    /** Those that pass the filter, in the order of arrival. */
     events: events.filter((event: Arrival) => wanted.every((name) => event[name] === filter[name])),
+    /** Events that were left out, whatever the filter, because a damaged event may be of any court. */
     damage,
+    /** Every event up to this seq has been considered: the next chunk begins after it. */
     upTo: last?.seq ?? Math.max(seq, lastSeq),
+    /** The highest seq that was ever assigned. There are holes: the seqs of duplicates, and of rolled back events. */
     lastSeq,
+    /** Whether no later event is stored. */
     isLast: last === undefined || last.seq >= lastSeq,
+    /** The highest seq whose event was pruned; 0: none. */
     prunedSeq,
   };
 }

@@ -14,20 +14,12 @@ export interface NamedEvent extends StoredEvent {
   readonly eotNs: bigint;
 }
 
-/** Some events of a box, in the order of arrival. */
-interface NamedChunk {
-  readonly events: readonly NamedEvent[];
-  /** Every event up to this seq has been read. */
-  readonly upTo: number;
-  /** The seq up to which events are read: the highest when the read began. */
-  readonly lastSeq: number;
-}
-
 /**
  * Reads every event once, in short reads: no index of players is kept, which would cost ingest (../../ARCHITECTURE.md#players).
  * @param damage takes what is damaged, and left out.
+ * @yields events in the order of arrival. Those up to `upTo` have been read; `lastSeq` is the highest when the read began.
  */
-export function* readNamed(db: Database, damage: Damage): Generator<NamedChunk> {
+export function* readNamed(db: Database, damage: Damage) {
   let lastSeq: number | undefined;
   for (let upTo = 0; upTo < (lastSeq ?? 1); ) {
     const chunk = arrivalsAfter(db, upTo, READ_CHUNK_ROWS, {}, damage);
@@ -57,16 +49,6 @@ export function readPlayer(db: Database, player: string, seqs: readonly number[]
 
 const BY_SEQ = 'SELECT e.seq, e.eot_ns, 1 AS current FROM json_each(?) CROSS JOIN event e ON e.seq = value';
 
-/** A line of `courtd player list`. */
-interface PlayerLine {
-  readonly player_id: string;
-  readonly sessions: number;
-  readonly events: number;
-  /** As sent. */
-  readonly first_eot: string;
-  readonly last_eot: string;
-}
-
 /** Counts events by player. */
 export class PlayerCounts {
   readonly #players = new Map<
@@ -94,8 +76,8 @@ export class PlayerCounts {
     }
   }
 
-  /** @returns the players, the one with the latest event first. */
-  players(): PlayerLine[] {
+  /** @returns the lines of `courtd player list`, the player with the latest event first; eots as sent. */
+  players() {
     const lines = [...this.#players].sort(
       ([one, a], [other, b]) => Number(b.last.eotNs - a.last.eotNs) || (one < other ? -1 : 1),
     );

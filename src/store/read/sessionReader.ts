@@ -34,12 +34,6 @@ export interface AsOf {
   readonly ms: number;
 }
 
-interface SessionRead {
-  readonly asOf: AsOf;
-  /** The events that pass the filter, by eot, then by arrival; some chunks have none. */
-  readonly chunks: IteratorObject<readonly ReadEvent[], undefined>;
-}
-
 /**
  * Reads a session: the events that are stored now, less those that are pruned meanwhile. Sorts them at once in one read transaction,
  * then reads a chunk of events at a time, so that the WAL is not pinned for long.
@@ -48,14 +42,10 @@ interface SessionRead {
  * its checksum is left out.
  * @param db a connection of its own: creates a temporary table in it.
  * @param damage takes the damaged events, and whether the session counts others than there are.
+ * @returns `chunks` of the events that pass the filter, by eot, then by arrival; some have none.
  * @throws {SqliteError} if a page is damaged, also from `chunks`.
  */
-export function readSession(
-  db: Database,
-  session: number,
-  filter: EventFilter = {},
-  damage = new Damage(),
-): SessionRead {
+export function readSession(db: Database, session: number, filter: EventFilter = {}, damage = new Damage()) {
   const ms = Date.now();
   const { name, counted, found, seq } = db.transaction(() => {
     order(db, SESSION_EVENTS, session);
@@ -67,7 +57,8 @@ export function readSession(
   })();
   if (found !== counted) damage.miscount(name, counted, found);
   const chunks = readOrdered(db, damage).map((events) => events.filter((event) => passes(event, filter)));
-  return { asOf: { seq, ms }, chunks };
+  const asOf: AsOf = { seq, ms };
+  return { asOf, chunks };
 }
 
 /** A damaged key may lead to an event twice, or to none. */

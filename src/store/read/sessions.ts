@@ -17,28 +17,6 @@ export interface SessionLine {
   readonly conflicts: number;
 }
 
-/** What `courtd session show` prints. */
-interface SessionSummary extends SessionLine {
-  readonly by_type: Readonly<Record<string, number>>;
-  readonly by_court: Readonly<Record<string, number>>;
-  /** Events by revision: "0" is preliminary, higher ones confirm or correct it. */
-  readonly by_revision: Readonly<Record<string, number>>;
-  /** Distinct events: the highest revision of each. */
-  readonly current_events: number;
-  /** Those whose highest revision is 0: they stayed preliminary. */
-  readonly preliminary_events: number;
-  readonly lateness: SessionLateness;
-}
-
-/** How long after its eot an event was received, in seconds; negative if the camera's clock is ahead of the box's. */
-interface SessionLateness {
-  readonly min_s: number | null;
-  readonly mean_s: number | null;
-  readonly max_s: number | null;
-  /** Events received before their eot. */
-  readonly future_events: number;
-}
-
 /**
  * The row of a session may outlive its last event, because the daemon caches its id.
  * @returns the id of a session; undefined if no event of it is stored.
@@ -96,13 +74,13 @@ export function* lostBounds(db: Database): Generator<() => void> {
 }
 
 /**
- * Reads the whole session.
+ * Reads the whole session. @returns what `courtd session show` prints.
  * @param damage as of readSession.
  * @throws {OperatorError} if no event of this session is stored.
  */
-export function summarizeSession(db: Database, name: string, damage: Damage): SessionSummary {
+export function summarizeSession(db: Database, name: string, damage: Damage) {
   const id = sessionId(db, name);
-  const [byType, byCourt, byRevision] = [new Tally(), new Tally(), new Tally()];
+  const [types, courts, revisions] = [new Tally(), new Tally(), new Tally()];
   let [events, current, preliminary, future, sumMs] = [0, 0, 0, 0, 0];
   let [minMs, maxMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const chunk of readSession(db, id, {}, damage).chunks) {
@@ -110,9 +88,9 @@ export function summarizeSession(db: Database, name: string, damage: Damage): Se
       events++;
       if (event.current) current++;
       if (event.current && event.revision === 0) preliminary++;
-      byType.add(event.type);
-      byCourt.add(event.courtId);
-      byRevision.add(String(event.revision));
+      types.add(event.type);
+      courts.add(event.courtId);
+      revisions.add(String(event.revision));
       const lateMs = event.receivedMs - event.eotMs;
       if (lateMs < 0) future++;
       minMs = Math.min(minMs, lateMs);
@@ -124,15 +102,20 @@ export function summarizeSession(db: Database, name: string, damage: Damage): Se
   return {
     ...sessionLine(db, id),
     events,
+    /** Distinct events: the highest revision of each. */
     current_events: current,
+    /** Those whose highest revision is 0: they stayed preliminary. */
     preliminary_events: preliminary,
-    by_type: byType.counts(),
-    by_court: byCourt.counts(),
-    by_revision: byRevision.counts(),
+    by_type: types.counts(),
+    by_court: courts.counts(),
+    /** "0" is preliminary, higher ones confirm or correct it. */
+    by_revision: revisions.counts(),
+    /** How long after its eot an event was received; negative if the camera's clock is ahead of the box's. */
     lateness: {
       min_s: seconds(minMs),
       mean_s: seconds(sumMs / events),
       max_s: seconds(maxMs),
+      /** Events received before their eot. */
       future_events: future,
     },
   };

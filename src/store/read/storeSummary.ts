@@ -4,32 +4,28 @@ import { DAY_MS } from '../../base/units.ts';
 /** The time span from which growth is extrapolated, at most and at least: a shorter one predicts nothing. */
 const GROWTH_MS = { most: 7 * DAY_MS, least: DAY_MS } as const;
 
-interface StoreSummary {
-  readonly events: number;
-  /** Sessions with events. */
-  readonly sessions: number;
-  /** When the oldest event that is stored was received, in milliseconds since 1970-01-01T00:00:00Z. */
-  readonly oldestMs: number | undefined;
-  /** Bytes a day by which the database grows, less what retention deletes; undefined if that is not known yet. */
-  readonly growthBytesPerDay: number | undefined;
-}
-
 interface Receipt {
   readonly seq: number;
   readonly ms: number;
 }
 
 /** How much is stored, and how fast that grows: from the times of receipt of a few dozen events. */
-export function summarizeStore(db: Database, nowMs: number): StoreSummary {
-  const totals = db.prepare<[], Pick<StoreSummary, 'events' | 'sessions'>>(
+export function summarizeStore(db: Database, nowMs: number) {
+  const totals = db.prepare<[], { events: number; sessions: number }>(
     'SELECT ifnull(sum(events), 0) AS events, count(*) AS sessions FROM session_total WHERE events > 0',
   );
   const from = db.prepare<[number], Receipt>(
     'SELECT seq, received_ms AS ms FROM event WHERE seq >= ? ORDER BY seq LIMIT 1',
   );
   const oldest = from.get(0);
-  const growthBytesPerDay = oldest && growthOf(db, from, oldest, nowMs);
-  return { ...totals.get()!, oldestMs: oldest?.ms, growthBytesPerDay };
+  return {
+    /** `sessions` with events. */
+    ...totals.get()!,
+    /** When the oldest event that is stored was received, in milliseconds since 1970-01-01T00:00:00Z. */
+    oldestMs: oldest?.ms,
+    /** Bytes a day by which the database grows, less what retention deletes; undefined if that is not known yet. */
+    growthBytesPerDay: oldest && growthOf(db, from, oldest, nowMs),
+  };
 }
 
 function growthOf(db: Database, from: Statement<[number], Receipt>, oldest: Receipt, nowMs: number) {
