@@ -55,7 +55,7 @@ export class Store {
     this.commits = this.#writer.totals;
     const walOver = (isOver: boolean) => this.#writer.hold('walHeld', isOver);
     this.#stops = [
-      watchWal(this.#writer.checkpoints, directory.file('database'), { ...on, walOver }),
+      watchWal(this.#writer.maintenance.checkpoints, directory.file('database'), { ...on, walOver }),
       watchFiles(directory.file('database'), lock.name, (error) => this.#writer.fail(error)),
       markClock(directory),
       keepReserve(
@@ -179,7 +179,7 @@ export class Store {
     for (const stop of this.#stops) stop();
     await this.#working?.ended.catch(() => {});
     await this.#writer.close();
-    await this.#writer.checkpoints.idle();
+    await this.#writer.maintenance.checkpoints.idle();
     if (this.#writer.hasFailed) return;
     this.#writer.aside(() => this.tokens.writeUses(0));
     this.#writer.aside(sessionCounter(this.#db));

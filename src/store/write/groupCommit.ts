@@ -3,7 +3,6 @@ import type { Database, Transaction } from 'better-sqlite3';
 import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, QUEUED_REQUESTS } from '../../base/limits.ts';
 import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { type Unavailability, unavailable } from '../../protocol/unavailable.ts';
-import type { Checkpointer } from '../db/checkpointer.ts';
 import { GROUP_EVENTS, KEY_LIMITS } from '../db/sizes.ts';
 import { type FailureKind, failureKind } from '../db/sqliteErrors.ts';
 import { Appender, type Counts, type ReceivedBatch } from './appender.ts';
@@ -14,10 +13,7 @@ const SERVING_MS = 1_000;
 
 /** What the daemon logs about the health of the store. */
 export interface GroupCommitEvents extends DiskFullEvents {
-  /**
-   * Nothing can be guaranteed any more: log it and exit without closing the database
-   * (../../ARCHITECTURE.md#a-failed-fsync-is-final).
-   */
+  /** Nothing can be guaranteed any more: exit without closing the database (../../ARCHITECTURE.md#a-failed-fsync-is-final). */
   fatal(error: unknown): void;
   /** A part of the database cannot be read or written, and the requests that need it were rejected. */
   damaged(error: unknown): void;
@@ -47,10 +43,9 @@ interface QueuedRequest extends ReceivedBatch {
  * answer promises as much as any other (../../ARCHITECTURE.md#duplicates-wait-too).
  */
 export class GroupCommit {
-  readonly checkpoints: Checkpointer;
   readonly totals: CommitTotals = { commits: 0, requests: 0, seconds: 0, syncSeconds: 0 };
   readonly appender: Appender;
-  readonly #maintenance: Maintenance;
+  readonly maintenance: Maintenance;
   readonly #on: GroupCommitEvents;
   readonly #beforeCommit: () => void;
   readonly #commitGroup: Transaction<(group: QueuedRequest[]) => Counts[]>;
@@ -75,8 +70,7 @@ export class GroupCommit {
     this.#beforeCommit = beforeCommit;
     this.appender = new Appender(db);
     const events = { ...on, failed: (error: unknown, kind: FailureKind) => this.#failed(error, kind) };
-    this.#maintenance = new Maintenance(db, this.appender.keys, this.#holds, events);
-    this.checkpoints = this.#maintenance.checkpoints;
+    this.maintenance = new Maintenance(db, this.appender.keys, this.#holds, events);
     this.#commitGroup = db.transaction((group) => this.#appendAll(group));
     this.#commitAside = db.transaction((write) => write());
   }
@@ -96,7 +90,7 @@ export class GroupCommit {
         this.schedule();
         return reject(unavailable('behind'));
       }
-      if (this.#maintenance.isRefusing) return reject(unavailable('full'));
+      if (this.maintenance.isRefusing) return reject(unavailable('full'));
       if (this.#queue.length >= QUEUED_REQUESTS) return reject(unavailable('overloaded'));
       this.#queue.push({ events, receivedMs: Date.now(), resolve, reject });
       this.schedule();
@@ -113,7 +107,7 @@ export class GroupCommit {
    * @returns whether it is on disk; not tried if events would be rejected.
    */
   aside(write: () => void): boolean {
-    if (this.hasFailed || this.#holds.size > 0 || this.#maintenance.isRefusing) return false;
+    if (this.hasFailed || this.#holds.size > 0 || this.maintenance.isRefusing) return false;
     try {
       this.#commitAside.immediate(write);
       return true;
@@ -125,8 +119,7 @@ export class GroupCommit {
 
   /**
    * Commits a step of retention. Call it outside of a turn: this thread is between two groups then.
-   * @throws {SqliteError} if it was rolled back. After a fatal one every request is rejected.
-   * @throws {Problem} 503 if nothing is written any more.
+   * @throws {SqliteError} if it was rolled back, and {Problem} 503 if nothing is written any more.
    */
   step(work: () => void): void {
     if (this.hasFailed) throw unavailable('failed');
@@ -146,7 +139,7 @@ export class GroupCommit {
 
   /** See Maintenance. Not after a fatal failure. */
   truncateWal(): void {
-    if (!this.hasFailed) this.#maintenance.truncateWal();
+    if (!this.hasFailed) this.maintenance.truncateWal();
   }
 
   /** Refuses all requests for this reason, until it is lifted. */
@@ -154,13 +147,10 @@ export class GroupCommit {
     this.#holds[isHeld ? 'add' : 'delete'](reason);
   }
 
-  /**
-   * Refuses all requests from now on.
-   * @returns once the queued ones have been answered.
-   */
+  /** Rejects all requests from now on. @returns once the queued ones have been answered. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#maintenance.stop();
+    this.maintenance.stop();
     while (this.#queue.length > 0) await sleep(BUSY_RETRY_MS);
   }
 
@@ -174,10 +164,10 @@ export class GroupCommit {
   #turn(): void {
     this.#isScheduled = false;
     // Before the commit, not after it: by now the answers of the previous group have left.
-    this.#maintenance.step();
+    this.maintenance.step();
     const group = this.#takeGroup();
     if (group.length > 0) this.#commit(group);
-    if (this.#queue.length > 0 || this.#maintenance.isDue) this.schedule();
+    if (this.#queue.length > 0 || this.maintenance.isDue) this.schedule();
   }
 
   #takeGroup(): QueuedRequest[] {
@@ -229,7 +219,7 @@ export class GroupCommit {
   /** Reports a failure, unless it passes by itself. */
   #failed(error: unknown, kind = failureKind(error)): void {
     if (kind === 'fatal') this.fail(error);
-    if (kind === 'full') this.#maintenance.diskFull(error);
+    if (kind === 'full') this.maintenance.diskFull(error);
     if (kind === 'damaged') this.#on.damaged(error);
     if (kind === 'unexpected') this.#on.unexpected(error);
   }
@@ -249,7 +239,7 @@ export class GroupCommit {
   fail(error: unknown): void {
     if (this.hasFailed) return;
     this.hasFailed = true;
-    this.#maintenance.stop();
+    this.maintenance.stop();
     rejectAll(this.#queue.splice(0), unavailable('failed'));
     this.#on.fatal(error);
   }
