@@ -14,28 +14,18 @@ export const EOT_SHAPE =
 const NS_DIGITS = 9;
 const NS_PER_S = 1_000_000_000n;
 const DAY_S = 86_400;
-const FIRST_S = daysSinceEpoch(EOT_YEARS.first, 1, 1)! * DAY_S;
-const END_S = daysSinceEpoch(EOT_YEARS.last + 1, 1, 1)! * DAY_S;
-
+const FIRST_S = Date.UTC(EOT_YEARS.first, 0) / 1_000;
+const END_S = Date.UTC(EOT_YEARS.last + 1, 0) / 1_000;
 const EXAMPLE = 'such as 2026-03-14T15:09:26.535Z';
-const IN_YEARS = `must be in the years ${EOT_YEARS.first} to ${EOT_YEARS.last}, in UTC`;
 
-/**
- * @returns nanoseconds since the Unix epoch (further digits are truncated), or undefined if `text` is not a
- * valid eot: `eotFault` then says why.
- */
+/** @returns nanoseconds since the Unix epoch (further digits are truncated), or undefined if `text` is not a valid eot. */
 export function eotToNs(text: string): bigint | undefined {
   const read = readEot(text);
   return typeof read === 'bigint' ? read : undefined;
 }
 
-/** @returns the rule that an invalid eot breaks, as the end of a sentence that starts with "eot". */
-export function eotFault(text: string): string {
-  return String(readEot(text));
-}
-
-/** @returns nanoseconds since the Unix epoch, or the rule that it breaks. */
-function readEot(text: string): bigint | string {
+/** @returns what `eotToNs` does, or the rule that an invalid eot breaks, as the end of a sentence that starts with "eot". */
+export function readEot(text: string): bigint | string {
   if (text.length > EOT_CHARS) return `must be at most ${EOT_CHARS} characters`;
   if (!EOT_SHAPE.test(text)) {
     if (EOT_SHAPE.test(`${text}Z`)) return `must end with a time zone offset, ${EXAMPLE}`;
@@ -43,16 +33,15 @@ function readEot(text: string): bigint | string {
   }
   // Between two fields there is a separator, or none.
   const gap = text[4] === '-' ? 1 : 0;
-  const year = digitsAt(text, 0, 4);
-  // An offset may take it into the year before or after.
-  if (year < EOT_YEARS.first - 1 || year > EOT_YEARS.last + 1) return IN_YEARS;
-  const days = daysSinceEpoch(year, digitsAt(text, 4 + gap), digitsAt(text, 6 + 2 * gap));
+  const days = daysSinceEpoch(digitsAt(text, 0, 4), digitsAt(text, 4 + gap), digitsAt(text, 6 + 2 * gap));
   if (days === undefined) return 'must be a real calendar date';
   const timeAt = 9 + 2 * gap;
   const signAt = Math.max(text.indexOf('+', timeAt), text.indexOf('-', timeAt));
   const zoneAt = signAt < 0 ? text.length - 1 : signAt;
-  const offsetMinutes = offsetOf(text.slice(zoneAt));
-  if (offsetMinutes === undefined) return 'must have an offset of at most 23:59';
+  const zone = signAt < 0 ? '' : text.slice(zoneAt + 1).replace(':', '');
+  const [zoneHours, zoneMinutes] = [digitsAt(zone, 0), digitsAt(zone, 2)];
+  if (zoneHours > 23 || zoneMinutes > 59) return 'must have an offset of at most 23:59';
+  const eastMinutes = (zoneHours * 60 + zoneMinutes) * (text[zoneAt] === '-' ? -1 : 1);
   const secondAt = timeAt + 4 + 2 * gap;
   const [hour, minute] = [digitsAt(text, timeAt), digitsAt(text, timeAt + 2 + gap)];
   const second = secondAt < zoneAt ? digitsAt(text, secondAt) : 0;
@@ -61,12 +50,14 @@ function readEot(text: string): bigint | string {
   const isEnd = hour === 24 && minute === 0 && second === 0 && !/[1-9]/.test(fraction);
   if (!isEnd && (hour > 23 || minute > 59 || second > 60))
     return 'must be a time of day from 00:00:00 to 23:59:60, or 24:00:00';
-  const seconds = days * DAY_S + (hour * 60 + minute - offsetMinutes) * 60 + second;
-  if (seconds < FIRST_S || seconds >= END_S) return IN_YEARS;
+  const seconds = days * DAY_S + (hour * 60 + minute - eastMinutes) * 60 + second;
+  if (seconds < FIRST_S || seconds >= END_S)
+    return `must be in the years ${EOT_YEARS.first} to ${EOT_YEARS.last}, in UTC`;
   const nanoseconds = Number(fraction.slice(0, NS_DIGITS).padEnd(NS_DIGITS, '0'));
   return BigInt(seconds) * NS_PER_S + BigInt(nanoseconds);
 }
 
+/** @returns 0 if nothing is there. */
 function digitsAt(text: string, at: number, length = 2): number {
   return Number(text.slice(at, at + length));
 }
@@ -76,13 +67,4 @@ function daysSinceEpoch(year: number, month: number, day: number): number | unde
   const date = new Date(Date.UTC(year, month - 1, day));
   const isReal = date.getUTCFullYear() === year && date.getUTCDate() === day;
   return isReal ? date.getTime() / (DAY_S * 1_000) : undefined;
-}
-
-/** @param zone such as `Z`, `+05`, `-0330` or `+05:30`. @returns minutes east of UTC, or undefined if it is above 23:59. */
-function offsetOf(zone: string): number | undefined {
-  if (zone.length === 1) return 0;
-  const hours = digitsAt(zone, 1);
-  const minutes = zone.length > 3 ? digitsAt(zone, zone.length - 2) : 0;
-  if (hours > 23 || minutes > 59) return undefined;
-  return zone.startsWith('-') ? -(hours * 60 + minutes) : hours * 60 + minutes;
 }

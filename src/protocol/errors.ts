@@ -1,3 +1,5 @@
+import { RETRY_AFTER_S } from '../base/limits.ts';
+
 /**
  * Every error that courtd answers with: a closed table, which a test compares with the vendor's guide (src/http/README.md,
  * "Answers"). Error bodies are problem details (RFC 9457) that also carry the protocol's own members.
@@ -74,7 +76,7 @@ export interface LogFields {
 export interface InvalidEvent {
   /** Position in the request's array, from 0. */
   readonly index: number;
-  /** As sent; null if it is not a string, or too long. */
+  /** Null if it is not valid. */
   readonly event_id: string | null;
   readonly issues: readonly Fault[];
   /** All faults, if not all are listed. */
@@ -124,4 +126,27 @@ export class Problem extends Error {
 /** @returns a problem that goes away by itself. @param seconds for Retry-After: rounded up, 1 at least (RFC 9110, 10.2.3). */
 export function retryLater(code: ProblemCode, sentence: string, seconds: number): Problem {
   return new Problem(code, sentence, {}, { 'Retry-After': String(Math.max(1, Math.ceil(seconds))) });
+}
+
+/** Why the store takes no events now: the code of the problem, its first sentence, and Retry-After in seconds. */
+const REASONS = {
+  busy: ['storage_busy', 'The store is locked by another program.', RETRY_AFTER_S.busy],
+  full: ['storage_full', 'The disk is full.', RETRY_AFTER_S.full],
+  failed: ['storage_failed', 'The store failed and is being restarted.', RETRY_AFTER_S.full],
+  damaged: ['storage_failed', 'A part of the store is damaged: tell the operator.', RETRY_AFTER_S.full],
+  walHeld: ['storage_busy', 'Another program has been reading the store for too long.', RETRY_AFTER_S.full],
+  behind: ['storage_busy', 'The store has fallen behind.', RETRY_AFTER_S.full],
+  overloaded: ['overloaded', 'Too many requests are waiting.', RETRY_AFTER_S.overloaded],
+  shuttingDown: ['shutting_down', 'This box is restarting.', RETRY_AFTER_S.shutdown],
+} as const satisfies Record<string, readonly [ProblemCode, string, number]>;
+
+export type Unavailability = keyof typeof REASONS;
+
+/** @returns the problem to answer with: 503, with Retry-After. */
+export function unavailable(reason: Unavailability): Problem {
+  const [code, sentence, seconds] = REASONS[reason];
+  // After a failure the events may have been stored or not. Sending them again is safe: ingestion is idempotent.
+  const rest =
+    reason === 'failed' ? 'Send the same request again.' : 'Nothing was stored; send the same request again.';
+  return retryLater(code, `${sentence} ${rest}`, seconds);
 }

@@ -42,21 +42,14 @@ function isPlain(value: unknown, kind: string | undefined): boolean {
   return typeof value === kind || value === null;
 }
 
-/** @returns what each of the fields holds, such as "kmh as text"; undefined if there are none. */
+/** @returns what each of the fields holds, such as "kmh as string"; undefined if there are none. */
 export function describeOdd(odd: OddFields): string[] | undefined {
   if (odd === NONE_ODD) return undefined;
   const held = Object.entries(odd).map(([name, value]) => {
-    return `${name} as ${Array.isArray(value) ? 'an array' : HELD[typeof value]}`;
+    return `${name} as ${Array.isArray(value) ? 'array' : typeof value}`;
   });
   return held.length === 0 ? undefined : held;
 }
-
-const HELD: Partial<Record<string, string>> = {
-  string: 'text',
-  number: 'a number',
-  boolean: 'a boolean',
-  object: 'an object',
-};
 
 /**
  * @param payload JSON text of an object.
@@ -69,8 +62,9 @@ export function payloadCells(payload: string): (string | undefined)[] {
   const cells = KINDS.map((): string | undefined => undefined);
   json.object(() => {
     const field = NAMES.get(json.name) ?? -1;
-    if (field < 0) json.skip();
-    else cells[field] = cellOf(json.readText(), KINDS[field]!);
+    const from = json.at;
+    json.skip();
+    if (field >= 0) cells[field] = cellOf(json.slice(from, json.at), KINDS[field]!);
   });
   return cells;
 }
@@ -84,17 +78,13 @@ function cellOf(value: string, kind: (typeof KINDS)[number]): string | undefined
   return value.includes('\\') ? (JSON.parse(value) as string) : value.slice(1, -1);
 }
 
-/** Copied for each payload, so that all have one hidden class. */
-const EMPTY: Record<string, unknown> = Object.fromEntries(PAYLOAD_FIELDS.map((name) => [name, undefined]));
+const VALUE_OF = { number: Number, boolean: (cell: string) => cell === 'true', string: String };
 
 /** @param payload JSON text of an object. @throws {JsonError} if it is damaged. */
 export function payloadColumns(payload: string): PayloadColumns {
-  const columns = { ...EMPTY };
-  for (const [i, cell] of payloadCells(payload).entries()) {
-    if (cell === undefined) continue;
-    const kind = KINDS[i];
-    columns[PAYLOAD_FIELDS[i]!] =
-      kind === 'number' ? Number(cell) : kind === 'boolean' ? cell === 'true' : cell;
-  }
-  return columns as PayloadColumns;
+  const columns = payloadCells(payload).map((cell, i) => [
+    PAYLOAD_FIELDS[i],
+    cell && VALUE_OF[KINDS[i]!](cell),
+  ]);
+  return Object.fromEntries(columns);
 }

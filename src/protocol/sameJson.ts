@@ -15,12 +15,10 @@ export function sameJson(a: string, b: string): boolean {
 
 /** Whether JSON.parse is exact for this text: it rounds long numbers, and confuses escaped member names (jsonReader.ts). */
 function isSafeToParse(text: string): boolean {
-  let hasEscapeInName = false;
-  const rest = text.replace(STRINGS, (string, colon: string) => {
-    if (colon !== '' && string.includes('\\')) hasEscapeInName = true;
-    return '';
-  });
-  return !hasEscapeInName && !LONG_NUMBER.test(rest);
+  const withoutStrings = text.replace(STRINGS, (string, colon) =>
+    colon && string.includes('\\') ? '\\' : '',
+  );
+  return !UNSAFE.test(withoutStrings);
 }
 
 /**
@@ -28,5 +26,5 @@ function isSafeToParse(text: string): boolean {
  * escape first rescans the string from each escape on, 50 ms in a text of nothing but escapes.
  */
 const STRINGS = /"[^"\\]*(?:\\.[^"\\]*)*"(:?)/g;
-/** Numbers that a double may not hold exactly: more than 15 digits (DBL_DIG), or an exponent of more than two digits. */
-const LONG_NUMBER = /\d{16}|[\d.]{17}|[eE][+-]?\d{3}/;
+/** An escape, and a number that a double may not hold exactly: more than 15 digits (DBL_DIG), or an exponent of more than two digits. */
+export const UNSAFE = /\\|\d{16}|[\d.]{17}|[eE][+-]?\d{3}/;

@@ -1,6 +1,7 @@
 import { ENVELOPE_FIELDS } from './eventTypes.ts';
 import { JsonError, type JsonReader } from './jsonReader.ts';
 import { readPayload } from './payload.ts';
+import { UNSAFE } from './sameJson.ts';
 
 /** An event as it was sent: parsed, and not validated yet. */
 export interface SentEvent {
@@ -13,83 +14,87 @@ export interface SentEvent {
   readonly payload: string;
   /** JSON text of an object with the envelope's unknown members; null if there are none. */
   readonly extra: string | null;
-  /** Members that hold a number too large for a double, in places that the schema does not see. */
-  readonly tooLarge: ReadonlySet<string>;
+  /** Members that hold a number too large for a double. */
+  readonly tooLarge: readonly string[];
+  /** Why it is not JSON, or nested too deep. Then `sent` has the members that were read before. */
+  readonly fault: JsonError | undefined;
 }
 
-const ENVELOPE_NAMES = new Map<string, number>(ENVELOPE_FIELDS.map((name, i) => [name, i]));
-const REVISION = ENVELOPE_FIELDS.indexOf('revision');
-const PAYLOAD = ENVELOPE_FIELDS.indexOf('payload');
-const NONE: ReadonlySet<string> = new Set();
-/** The values of the event being read. Reused, since one is read at a time. */
-const EVENT_VALUES = ENVELOPE_FIELDS.map((): unknown => undefined);
+const NAMES = new Map(ENVELOPE_FIELDS.map((name) => [name as string, name]));
+/** A number that is so short is never rounded. */
+const EXACT_BYTES = 4;
+/** Copied for each event, so that all have one hidden class. */
+const EMPTY: Record<string, unknown> = Object.fromEntries(ENVELOPE_FIELDS.map((name) => [name, undefined]));
 
 /**
- * Reads an event and moves behind it. The payload and unknown members are kept as the bytes that were sent, without white space
- * between tokens, so that every digit and every escape survives.
- * @throws {JsonError}
+ * Reads an element of a body's array, or the only event of a body, and moves behind it, whatever is wrong with it. The payload and
+ * unknown members are kept as the bytes that were sent, without white space between tokens, so that every digit and every escape survives.
+ * @throws {JsonError} if nothing of a value is there, or the body holds too many values.
  */
-function readEvent(json: JsonReader): SentEvent {
-  const values = EVENT_VALUES.fill(undefined);
-  if (!json.isAtObject) return { sent: json.read(), payload: '{}', extra: null, tooLarge: NONE };
-  let tooLarge: Set<string> | undefined;
-  let [payloadFrom, payloadTo] = [0, 0];
-  const unknownAt: number[] = [];
-  json.object(() => {
-    const { name, nameFrom, at } = json;
-    const field = ENVELOPE_NAMES.get(name) ?? -1;
-    json.isTooLarge = false;
-    if (field < 0) {
-      json.skip();
-      unknownAt.push(nameFrom, json.at);
-    } else if (field === PAYLOAD) {
-      values[field] = json.isAtObject ? readPayload(json) : json.read();
-      [payloadFrom, payloadTo] = [at, json.at];
-    } else {
-      values[field] = field === REVISION ? json.readInteger() : json.read();
-    }
-    if (json.isTooLarge) {
-      tooLarge ??= new Set();
-      tooLarge.add(name);
-    } else if (field >= 0) {
-      // Of duplicate members the last counts; unknown ones are all kept.
-      tooLarge?.delete(name);
-    }
-  });
+export function readEvent(json: JsonReader): SentEvent {
+  const from = json.at;
+  const members = { ...EMPTY };
+  let sent: unknown = members;
+  let [payload, extra] = ['', ''];
+  let tooLarge: readonly string[] = [];
+  let error: JsonError | undefined;
+  json.beginEvent();
+  try {
+    if (json.peek() !== '{') sent = json.read();
+    else
+      json.object(() => {
+        const { name, nameFrom, at } = json;
+        const field = NAMES.get(name);
+        json.isTooLarge = false;
+        if (field === undefined) {
+          json.skip();
+          extra += `${extra === '' ? '' : ','}${json.withoutSpaces(nameFrom, json.at)}`;
+        } else if (field === 'payload') {
+          members[field] = json.peek() === '{' ? readPayload(json) : json.read();
+          payload = json.withoutSpaces(at, json.at);
+        } else {
+          members[field] = json.read();
+          if (field === 'revision' && json.at - at > EXACT_BYTES)
+            members[field] = unrounded(members[field], json.slice(at, json.at));
+        }
+        if (json.isTooLarge) tooLarge = [...tooLarge, name];
+      });
+  } catch (caught) {
+    if (!(caught instanceof JsonError) || caught.at === from || caught.code === 'body_too_large')
+      throw caught;
+    error = caught;
+  }
   return {
-    // A literal, so that all events have one hidden class: with an object that grows, V8 is three times slower.
-    sent: {
-      event_id: values[0],
-      session_id: values[1],
-      venue_id: values[2],
-      court_id: values[3],
-      eot: values[4],
-      type: values[5],
-      confidence: values[6],
-      source: values[7],
-      schema_version: values[8],
-      revision: values[9],
-      payload: values[PAYLOAD],
-    },
-    payload: json.withoutSpaces([payloadFrom, payloadTo]),
-    extra: unknownAt.length === 0 ? null : `{${json.withoutSpaces(unknownAt)}}`,
-    tooLarge: tooLarge ?? NONE,
+    sent,
+    payload,
+    extra: extra === '' ? null : `{${extra}}`,
+    tooLarge,
+    fault: json.endEvent(from, error),
   };
 }
 
+/** @returns NaN for a number that is an integer only because a double has rounded it. */
+function unrounded(value: unknown, text: string): unknown {
+  return Number.isInteger(value) && text !== String(value) && UNSAFE.test(text) ? Number.NaN : value;
+}
+
 /**
- * Reads an element of a body's array and moves behind it, whatever is wrong with it.
- * @returns the event; if it is not JSON, or nested too deep, the error, and the members that were read before it.
- * @throws {JsonError} if the body holds too many values.
+ * Reads a body: an event, or an array of them.
+ * @param element called at each event; it moves behind the event.
+ * @returns what is wrong outside of the events.
  */
-export function readElement(json: JsonReader): { event: SentEvent; error?: JsonError } {
-  const from = json.at;
+export function readBody(json: JsonReader, element: () => void): JsonError | undefined {
   try {
-    return { event: readEvent(json) };
+    json.skipSpaces();
+    if (json.peek() === '[') json.array(element);
+    else element();
+    json.skipSpaces();
+    if (json.peek() === '') return undefined;
+    if (json.peek() !== '{' && json.peek() !== '[') throw json.syntaxError();
+    const why = `a second value follows the first at byte ${json.at}. Send one array of events, [{...}, {...}]`;
+    return new JsonError('invalid_json', `is not JSON: ${why}`, json.at);
   } catch (error) {
-    if (!(error instanceof JsonError) || error.reason === 'values') throw error;
-    json.skipBroken(from);
-    const sent = Object.fromEntries(ENVELOPE_FIELDS.map((name, i) => [name, EVENT_VALUES[i]]));
-    return { event: { sent, payload: '{}', extra: null, tooLarge: NONE }, error };
+    if (error instanceof JsonError) return error;
+    throw error;
   }
 }

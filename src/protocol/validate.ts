@@ -1,10 +1,12 @@
-import { Ajv, type ErrorObject } from 'ajv';
-import { LISTED_EVENTS, LISTED_FAULTS, NAME_CODE_POINTS, QUOTED_CHARS } from '../base/limits.ts';
+import { Ajv } from 'ajv';
+import { LISTED_EVENTS, LISTED_FAULTS, QUOTED_CHARS } from '../base/limits.ts';
 import { counted } from '../base/units.ts';
-import { isName, NAME_PATTERN } from './courtEvent.ts';
-import { eotFault, eotToNs } from './eot.ts';
+import { isName } from './courtEvent.ts';
+import { readEot } from './eot.ts';
 import { type Fault, type InvalidEvent, type LogFields, Problem } from './errors.ts';
 import { EventSchema, type WireEvent } from './eventSchema.ts';
+import { PAYLOAD, TYPES } from './eventTypes.ts';
+import type { JsonError } from './jsonReader.ts';
 import { NONE_ODD } from './payload.ts';
 import type { SentEvent } from './sentEvent.ts';
 
@@ -14,127 +16,99 @@ export interface EventRules {
   readonly venue?: string;
 }
 
-/**
- * The same schema compiled twice: one validator is fast and stops at the first fault, the other finds all faults. The fast one
- * leaves the fields of the payload to `readPayload`, which has seen them. That the schema is valid is left to a test, because checking it
- * here would take a seventh of the daemon's start.
- */
-const OPTIONS = { meta: false, validateSchema: false, strictTypes: false };
-const isValidEnvelope = new Ajv(OPTIONS).compile<WireEvent>({
-  type: 'object',
-  required: EventSchema.required!,
-  properties: EventSchema.properties,
-});
-const findFaults = new Ajv({ ...OPTIONS, allErrors: true, verbose: true }).compile(EventSchema);
+/** That the schema is valid is left to a test, because checking it here would take a seventh of the daemon's start. */
+const isEnvelope = new Ajv({
+  allErrors: true,
+  verbose: true,
+  meta: false,
+  validateSchema: false,
+  strictTypes: false,
+}).compile<WireEvent>(EventSchema);
 
-/** The fast check for the valid case. @returns whether an event is valid, but for the format of its `eot` (`eotToNs`). */
-export function isValidEvent(event: unknown, rules: EventRules): event is WireEvent {
-  if (!isValidEnvelope(event) || (rules.venue !== undefined && event.venue_id !== rules.venue)) return false;
-  return event.payload === NONE_ODD || findFaults(event);
+/** @returns nanoseconds since 1970-01-01T00:00:00Z at which a valid event happened; the faults of an invalid one. */
+export function check({ sent, tooLarge, fault }: SentEvent, rules: EventRules): bigint | readonly Fault[] {
+  if (fault !== undefined) return [{ path: '', message: fault.message }];
+  const faults: Fault[] = isEnvelope(sent) ? [] : envelopeFaults();
+  const { eot, venue_id: venue, type, payload } = (sent ?? {}) as Partial<WireEvent>;
+  // Nothing else in a payload makes an event invalid (spec 2.2).
+  if (payload !== NONE_ODD && TYPES[type!]?.isTyped)
+    for (const name of TYPES[type!].fields.filter((name) => Object.hasOwn(payload ?? {}, name))) {
+      const message = `must be a ${PAYLOAD[name].kind}, was ${quote(payload![name])}`;
+      faults.push({ path: `payload.${name}`, message });
+    }
+  const time = typeof eot === 'string' ? readEot(eot) : undefined;
+  if (typeof time === 'string') faults.push({ path: 'eot', message: `${time}, was ${quote(eot)}` });
+  if (rules.venue !== undefined && typeof venue === 'string' && venue !== rules.venue) {
+    const message = `must be ${quote(rules.venue)}, the venue of this box, was ${quote(venue)}`;
+    faults.push({ path: 'venue_id', message });
+  }
+  for (const name of tooLarge)
+    if (!faults.some(({ path }) => path === name))
+      faults.push({ path: cut(name), message: 'holds a number that a double cannot hold' });
+  return typeof time === 'bigint' && faults.length === 0 ? time : faults;
 }
 
-/**
- * @param event not valid, and sent alone.
- * @returns 400 invalid_event with its faults in `details`.
- */
-export function explainEvent(event: SentEvent, rules: EventRules, listedMax = LISTED_FAULTS): Problem {
-  const all = faultsOf(event, rules);
-  const sentence = `The event is invalid: ${sentenceOf(all[0])}. Nothing was stored.`;
-  const total = all.length > listedMax && { details_total: all.length };
-  const members = { details: all.slice(0, listedMax), ...total };
-  return new Problem('invalid_event', sentence, members, {}, { ...cameraOf(event.sent), events: 1 });
-}
-
-/** Why a body, or an element of its array, could not be read. */
-export interface Broken {
-  readonly code: 'invalid_json' | 'too_deep';
-  /** The end of a sentence that starts with "The body" or "The event". */
-  readonly message: string;
-}
-
+/** An event that is not valid. */
 export interface InvalidSent {
   /** Its position in the array, from 0. */
   readonly index: number;
   readonly event: SentEvent;
-  /** If it could not be read as a whole; its other faults are not known then. */
-  readonly broken: Broken | undefined;
+  readonly faults: readonly Fault[];
+}
+
+/** @param event was sent alone. @returns 400 invalid_event with its faults in `details`. */
+export function explainEvent({ faults, event }: InvalidSent): Problem {
+  const sentence = `The event is invalid: ${sentenceOf(faults[0])}. Nothing was stored.`;
+  const total = faults.length > LISTED_FAULTS && { details_total: faults.length };
+  const members = { details: faults.slice(0, LISTED_FAULTS), ...total };
+  return new Problem('invalid_event', sentence, members, {}, { ...cameraOf(event), events: 1 });
 }
 
 /**
- * @param count the number of all events; undefined if it is not known. @param outside what is broken outside of the events.
+ * @param count the number of all events; undefined if it is not known. @param outside what is wrong outside of the events.
  * @returns 400 with the faults of each in `invalid`.
  */
 export function explainBatch(
   all: readonly InvalidSent[],
   count: number | undefined,
-  firstSent: unknown,
-  rules: EventRules,
-  outside: Broken | undefined,
+  outside: JsonError | undefined,
+  camera: LogFields,
 ): Problem {
   const total = all.length;
-  const invalid: InvalidEvent[] = all.slice(0, LISTED_EVENTS).map(({ index, event, broken }) => {
-    const faults = broken ? [{ path: '', message: broken.message }] : faultsOf(event, rules);
+  const invalid: InvalidEvent[] = all.slice(0, LISTED_EVENTS).map(({ index, event, faults }) => {
     const total = faults.length > LISTED_FAULTS && { issues_total: faults.length };
-    return { index, event_id: eventIdOf(event.sent), issues: faults.slice(0, LISTED_FAULTS), ...total };
+    const event_id = nameIn(event, 'event_id') ?? null;
+    return { index, event_id, issues: faults.slice(0, LISTED_FAULTS), ...total };
   });
   const first = invalid[0];
   const named = first?.event_id ? `${first.index} (${quote(first.event_id)})` : `${first?.index}`;
   const sentence =
     `${total} of ${counted(count ?? total, 'event')} ${total === 1 ? 'is' : 'are'} invalid, so nothing of the request was stored. ` +
     `First: event ${named}, ${sentenceOf(first?.issues[0])}.`;
-  const broken = [...all.map(({ broken }) => broken), outside].filter((one) => one !== undefined);
+  const broken = [...all.map(({ event }) => event.fault), outside].filter((one) => one !== undefined);
   const notJson = broken.find(({ code }) => code === 'invalid_json');
-  const cameras = [...all.map(({ event }) => event.sent), firstSent].map(cameraOf);
-  const camera = cameras.find(({ source }) => source !== undefined);
   return new Problem(
     notJson?.code ?? broken[0]?.code ?? 'invalid_event',
-    notJson ? `The body ${notJson.message}` : sentence,
+    notJson ? `The body ${notJson.message}.` : sentence,
     { invalid, invalid_total: total },
     {},
     { ...camera, ...(count && { events: count }) },
   );
 }
 
-function faultsOf({ sent, tooLarge }: SentEvent, rules: EventRules): Fault[] {
-  const all: Fault[] = [];
-  for (const error of findFaults(sent) ? [] : (findFaults.errors ?? [])) {
-    // The faults of `then` and `else` are in the list themselves.
-    if (error.keyword === 'if') continue;
-    const fault = { path: pathOf(error), message: messageOf(error) };
-    const last = all.at(-1);
-    // A fraction out of range breaks two keywords of the schema, and one rule: list it once.
-    if (fault.path !== last?.path || fault.message !== last.message) all.push(fault);
-  }
-  const { eot, venue_id } = (sent ?? {}) as Record<string, unknown>;
-  if (typeof eot === 'string' && eotToNs(eot) === undefined)
-    all.push({ path: 'eot', message: `${eotFault(eot)}, was ${quote(eot)}` });
-  if (rules.venue !== undefined && typeof venue_id === 'string' && venue_id !== rules.venue) {
-    const message = `must be ${quote(rules.venue)}, the venue of this box, was ${quote(venue_id)}`;
-    all.push({ path: 'venue_id', message });
-  }
-  for (const name of tooLarge)
-    all.push({ path: cut(name), message: 'holds a number that a double cannot hold' });
-  return all;
+function envelopeFaults(): Fault[] {
+  const faults = isEnvelope.errors!.map(({ keyword, params, instancePath, parentSchema, data }) =>
+    keyword === 'required'
+      ? { path: params.missingProperty as string, message: 'is required' }
+      : { path: instancePath.slice(1), message: `${parentSchema?.description}, was ${quote(data)}` },
+  );
+  // A fraction out of range breaks two keywords of the schema, and one rule: list it once.
+  return faults.filter(({ path }, i) => path !== faults[i - 1]?.path);
 }
 
 function sentenceOf(fault: Fault | undefined): string {
   if (fault === undefined) return '';
   return fault.path === '' ? `it ${fault.message}` : `${fault.path} ${fault.message}`;
-}
-
-function pathOf(error: ErrorObject): string {
-  const parent = error.instancePath.slice(1).replaceAll('/', '.');
-  if (error.keyword !== 'required') return parent;
-  const missing = String(error.params.missingProperty);
-  return parent === '' ? missing : `${parent}.${missing}`;
-}
-
-function messageOf(error: ErrorObject): string {
-  if (error.keyword === 'required') return 'is required';
-  const { description, pattern } = error.parentSchema ?? {};
-  // For a number sent as an id, the full rule for strings would only distract.
-  const isNameOfOtherType = error.keyword === 'type' && pattern === NAME_PATTERN;
-  return `${isNameOfOtherType ? 'must be a string' : description}, was ${quote(error.data)}`;
 }
 
 /** @returns an invalid value as JSON, cut to QUOTED_CHARS; objects and arrays are only described. */
@@ -146,17 +120,16 @@ function quote(value: unknown): string {
 }
 
 /** @returns source and court_id for the operator, if each is a valid name: which camera it is. */
-export function cameraOf(event: unknown): LogFields {
-  const { source, court_id } = (event ?? {}) as Record<string, unknown>;
-  const isValid = (name: unknown): name is string => typeof name === 'string' && isName(name);
-  return { ...(isValid(source) && { source }), ...(isValid(court_id) && { court_id }) };
+export function cameraOf(event: SentEvent | undefined): LogFields {
+  const [source, court_id] = [nameIn(event, 'source'), nameIn(event, 'court_id')];
+  return { ...(source && { source }), ...(court_id && { court_id }) };
+}
+
+function nameIn(event: SentEvent | undefined, member: keyof WireEvent): string | undefined {
+  const value = (event?.sent as Record<string, unknown> | null | undefined)?.[member];
+  return typeof value === 'string' && isName(value) ? value : undefined;
 }
 
 function cut(text: string): string {
   return text.length <= QUOTED_CHARS ? text : `${text.slice(0, QUOTED_CHARS)}…`;
-}
-
-function eventIdOf(event: unknown): string | null {
-  const id = (event as { event_id?: unknown } | null)?.event_id;
-  return typeof id === 'string' && id.length <= 2 * NAME_CODE_POINTS ? id : null;
 }

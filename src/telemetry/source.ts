@@ -176,7 +176,7 @@ export class Source extends Rhythm {
       quiet_s: this.hasEvents ? Math.round((now - this.lastAt) / 1_000) : null,
       // Seconds since its client's last request, if the client is expected and missing.
       missing_s: this.client?.isMissing(now) ? Math.round((now - this.client.heardAt) / 1_000) : null,
-      // Payload fields that held another kind of value within the last hour, such as "kmh as text".
+      // Payload fields that held another kind of value within the last hour, such as "kmh as string".
       odd_fields: [...this.#faults.keys()].filter(
         (name) => name.includes(' ') && this.#faulty(name, now) > 0,
       ),

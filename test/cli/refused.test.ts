@@ -46,7 +46,7 @@ t.test(
 );
 
 t.test(
-  'a line has an event as it was sent, with all its faults; the good ones of a batch, with none',
+  'a line has an event as it was sent, with its faults; the good ones of a batch, with none',
   async (t) => {
     const box = await Daemon.start(t);
     const all = Object.fromEntries(Object.keys(event()).map((name) => [name, []]));
@@ -60,11 +60,7 @@ t.test(
     t.strictSame(good!.faults, []);
     t.equal(good!.event!.source, 'cam-3');
     t.equal(bad!.index, 2);
-    t.strictSame(
-      bad!.faults.map(({ path }) => path).sort(),
-      Object.keys(event()).sort(),
-      'more than an answer lists',
-    );
+    t.equal(bad!.faults.length, 10, 'as many as an answer lists');
   },
 );
 

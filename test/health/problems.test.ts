@@ -106,7 +106,7 @@ const CASES: readonly (readonly [code: BoxProblemCode, wrong: BoxFacts, right?: 
   ],
   ['conflicts', box(cameras({ conflicts: 1 }))],
   ['odd_time', box(cameras({ odd_times: 3 }))],
-  ['odd_payload', box(cameras({ odd_fields: ['kmh as text'] }))],
+  ['odd_payload', box(cameras({ odd_fields: ['kmh as string'] }))],
   ['clock_off', box(cameras({ clock_offset_s: -2.1 })), box(cameras({ clock_offset_s: 2 }))],
   ['old_token', box(oldToken(DAY_S - 1)), box(oldToken(DAY_S))],
   ['token_refused', box(refused(unauthorized)), box(refused({ ...unauthorized, requests: 5 }))],

@@ -56,15 +56,15 @@ const oddOf = (payload: string, type = 'BALL_SPEED') =>
 
 t.test('a field that holds another type is odd, and it is said what it holds', async (t) => {
   const cases: [payload: string, ...odd: string[]][] = [
-    ['{"kmh":"91.5"}', 'kmh as text'],
-    ['{"kmh":true,"is_in":1}', 'kmh as a boolean', 'is_in as a number'],
-    ['{"player_id":7,"shot_type":false}', 'player_id as a number', 'shot_type as a boolean'],
-    ['{"x_ft":[],"y_ft":{}}', 'x_ft as an array', 'y_ft as an object'],
-    ['{"kmh":"1","kmh":"2"}', 'kmh as text'],
-    ['{"km\\u0068":"1"}', 'kmh as text'],
+    ['{"kmh":"91.5"}', 'kmh as string'],
+    ['{"kmh":true,"is_in":1}', 'kmh as boolean', 'is_in as number'],
+    ['{"player_id":7,"shot_type":false}', 'player_id as number', 'shot_type as boolean'],
+    ['{"x_ft":[],"y_ft":{}}', 'x_ft as array', 'y_ft as object'],
+    ['{"kmh":"1","kmh":"2"}', 'kmh as string'],
+    ['{"km\\u0068":"1"}', 'kmh as string'],
   ];
   for (const [payload, ...odd] of cases) t.strictSame(oddOf(payload), odd, payload);
-  t.strictSame(oddOf('{"kmh":"fast","x_ft":1}', 'BALL_BOUNCE'), ['kmh as text'], 'of a bounce too');
+  t.strictSame(oddOf('{"kmh":"fast","x_ft":1}', 'BALL_BOUNCE'), ['kmh as string'], 'of a bounce too');
   const plain = ['{}', '{"kmh":null,"player_id":null}', '{"kmh":1,"spin":"x"}', '{"kmh":"1","kmh":2}'];
   for (const payload of plain) t.equal(oddOf(payload), undefined, payload);
 });

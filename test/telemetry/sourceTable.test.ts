@@ -127,17 +127,17 @@ t.test('an odd field, an odd time and a conflict are reported for an hour, acros
   const send = (atS: number, odd: string[], eotMs = WALL) =>
     table.stored('c', [{ ...sent('a', 'court-1', eotMs), ...(odd.length > 0 && { odd }) }], WALL, atS * S);
   const report = (atS: number) => table.report(atS * S, WALL + atS * S, [])[0];
-  send(0, ['kmh as text', 'player_id as a number'], 0);
+  send(0, ['kmh as string', 'player_id as number'], 0);
   t.match(report(0), { odd_times: 0 }, 'all its events are of 1970: that is its clock');
-  send(1_800, ['kmh as text']);
+  send(1_800, ['kmh as string']);
   table.repeated([{ event: sent('a'), isConflict: true, isShared: false }], 1_800 * S);
   send(3_599, []);
-  const wrong = { odd_fields: ['kmh as text', 'player_id as a number'], odd_times: 1, conflicts: 1 };
+  const wrong = { odd_fields: ['kmh as string', 'player_id as number'], odd_times: 1, conflicts: 1 };
   t.match(report(3_600), wrong);
   table.keep(3_600 * S, WALL + 3_600 * S, keeper.write);
   table = keeper.restart(3_600 * S, WALL + 3_600 * S);
   t.match(report(3_600), { ...wrong, state: 'unknown', last_received_at: '2026-11-22T12:59:59.000Z' });
-  t.match(report(3_601), { odd_fields: ['kmh as text'], odd_times: 0 });
+  t.match(report(3_601), { odd_fields: ['kmh as string'], odd_times: 0 });
   t.match(report(5_401), { odd_fields: [], conflicts: null });
   t.end();
 });

@@ -75,16 +75,16 @@ function innerEvent(text: Buffer): Buffer | 'body' | undefined {
   try {
     const json = new JsonReader(text);
     json.skipSpaces();
-    if (!json.isAtObject) return undefined;
-    json.aroundEvents().object(() => {
-      const { name, at, isAtObject } = json;
+    if (json.peek() !== '{') return undefined;
+    json.object(() => {
+      const [name, at, next] = [json.name, json.at, json.peek()];
       json.skip();
-      if (name === 'event' && isAtObject) event = text.subarray(at, json.at);
+      if (name === 'event' && next === '{') event = text.subarray(at, json.at);
       else if (name === 'body') event ??= 'body';
-      else if (!AROUND.includes(name)) throw new JsonError('syntax', at);
+      else if (!AROUND.includes(name)) throw json.syntaxError();
     });
     json.skipSpaces();
-    return json.isAtEnd ? event : undefined;
+    return json.peek() === '' ? event : undefined;
   } catch (error) {
     if (error instanceof JsonError) return undefined;
     throw error;

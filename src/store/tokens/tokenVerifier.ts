@@ -1,7 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Database, Statement } from 'better-sqlite3';
-import { Problem } from '../../protocol/errors.ts';
-import { unavailable } from '../../protocol/unavailable.ts';
+import { Problem, unavailable } from '../../protocol/errors.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { hashOf, type Token, tokenEndMs, tokenFinder, tokenState } from './tokens.ts';
 import { type OldToken, OldTokenUse } from './tokenUse.ts';

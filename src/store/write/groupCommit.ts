@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Transaction } from 'better-sqlite3';
 import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, QUEUED_REQUESTS } from '../../base/limits.ts';
 import type { CourtEvent } from '../../protocol/courtEvent.ts';
-import { type Unavailability, unavailable } from '../../protocol/unavailable.ts';
+import { type Unavailability, unavailable } from '../../protocol/errors.ts';
 import { GROUP_EVENTS, KEY_LIMITS } from '../db/sizes.ts';
 import { type FailureKind, failureKind } from '../db/sqliteErrors.ts';
 import { Appender, type Counts, type ReceivedBatch } from './appender.ts';

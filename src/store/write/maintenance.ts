@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { FULL_RETRY_MS } from '../../base/limits.ts';
 import { every } from '../../base/pause.ts';
-import type { Unavailability } from '../../protocol/unavailable.ts';
+import type { Unavailability } from '../../protocol/errors.ts';
 import { Checkpointer } from '../db/checkpointer.ts';
 import { freeBytes, truncateWal } from '../db/diskReserve.ts';
 import { type FailureKind, failureKind } from '../db/sqliteErrors.ts';

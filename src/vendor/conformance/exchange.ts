@@ -16,7 +16,7 @@ export interface SentEvent {
   readonly source: string;
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   readonly eotMs: number;
-  /** What the odd fields of its payload hold, such as "kmh as text". */
+  /** What the odd fields of its payload hold, such as "kmh as string". */
   readonly odd: readonly string[];
 }
 

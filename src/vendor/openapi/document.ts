@@ -98,7 +98,7 @@ const TOTAL = count('All of them, if not all are listed.');
 const INVALID = closed(
   {
     index: count('Position in the array, from 0.'),
-    event_id: { type: ['string', 'null'], description: 'As sent; null if it could not be read.' },
+    event_id: { type: ['string', 'null'], description: 'Null if it is not valid.' },
     issues: ISSUES,
     issues_total: TOTAL,
   },

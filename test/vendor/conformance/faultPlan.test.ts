@@ -88,7 +88,7 @@ t.test('the content of an event is its JSON value', (t) => {
   t.strictSame([revised.id, revised.key === a.key], [a.id, false]);
   t.strictSame(
     [a.odd, read({ ...one, type: 'BALL_SPEED', payload: { kmh: '58' } }).odd],
-    [[], ['kmh as text']],
+    [[], ['kmh as string']],
   );
   t.end();
 });
