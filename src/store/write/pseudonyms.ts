@@ -23,7 +23,7 @@ export class Pseudonyms {
   learn(events: readonly Arrival[]): void {
     if (this.#names.size > PLAYERS_KNOWN) this.#names.clear();
     for (const { payload, extra, erased } of events)
-      for (const player of [...playersNamed(payload), ...playersNamed(extra ?? '')]) {
+      for (const player of [...playersNamed(payload), ...playersNamed(extra ?? '{}')]) {
         if (this.#names.has(player) || (erased && isErasedName(player))) continue;
         const hash = keyedHash(this.#secret, 'player', player).toString('hex');
         this.#names.set(player, `player-${hash.slice(0, 16)}`);
