@@ -63,15 +63,11 @@ export interface Arrival extends Omit<CourtEvent, 'eotNs'> {
   readonly receivedMs: number;
 }
 
-/** @returns a line of `tail --json`, with its line end: the event as in an NDJSON export, with its seq and the time of receipt. */
-export function arrivalToJson(event: Arrival): string {
-  return `{"seq":${event.seq},"received_at":"${isoTime(event.receivedMs)}",${event.erased ? ERASED : ''}${EVENT_MEMBER}${eventToJson(event)}}\n`;
-}
-
-const EVENT_MEMBER = '"event":';
-const ERASED = '"erased":true,';
-
-/** @returns the line of an event that leaves behind one with a later eot. @param line of `tail --json`, or of `fleet tail`. */
-export function markLate(line: string): string {
-  return line.replace(EVENT_MEMBER, `"late":true,${EVENT_MEMBER}`);
+/**
+ * @param isLate whether it is printed behind an event with a later eot.
+ * @returns a line of `tail --json`, with its line end: the event as in an NDJSON export, with its seq and the time of receipt.
+ */
+export function arrivalToJson(event: Arrival, isLate = false): string {
+  const marks = (event.erased ? '"erased":true,' : '') + (isLate ? '"late":true,' : '');
+  return `{"seq":${event.seq},"received_at":"${isoTime(event.receivedMs)}",${marks}"event":${eventToJson(event)}}\n`;
 }

@@ -15,60 +15,37 @@ export interface Left<Event> {
   readonly isLate: boolean;
 }
 
-interface Held<Event> {
-  readonly event: Event;
-  readonly eotNs: bigint;
-  readonly receivedMs: number;
-}
-
 /**
  * Puts the events of one box in the order in which they happened, while they arrive.
  *
  * An event is held until EOT_WINDOW_MS have passed since it was received. Then it leaves, and held events with an earlier eot leave
  * before it. An event with an earlier eot than one that has left is late, and leaves at once. An eot later than the receipt of its
  * event counts as the receipt, so a camera whose clock is ahead makes no other one late.
- *
- * Time is that of the box: the receipt of the event that was taken last, and from there as the caller's clock runs. So stored events
- * leave as they would have left when they came.
  */
 export class EotWindow<Event extends Occurrence> {
-  /** By eot, then by arrival. */
-  readonly #held: Held<Event>[] = [];
+  /** By time, then by arrival. */
+  readonly #held: { readonly event: Event; readonly ns: bigint }[] = [];
   /** The time of the latest event that has left. */
   #leftNs: bigint | undefined;
-  /** The clock of the box, minus that of the caller. */
-  #offsetMs = 0;
 
-  /** @param nowMs of a clock that is never set. @returns the events that leave before this one, or this one if it is late. */
-  take(event: Event, nowMs: number): Left<Event>[] {
+  /** @returns the events that leave before this one, as they left when it came, or this one if it is late. */
+  take(event: Event): Left<Event>[] {
     const { eot, receivedMs } = event;
-    const left = this.due(receivedMs - this.#offsetMs);
-    this.#offsetMs = receivedMs - nowMs;
+    const left = this.due(receivedMs);
     const [sentNs, receivedNs] = [eotToNs(eot)!, BigInt(receivedMs) * NS_PER_MS];
-    const eotNs = sentNs < receivedNs ? sentNs : receivedNs;
-    if (this.#leftNs !== undefined && eotNs < this.#leftNs) return [...left, { event, isLate: true }];
-    const at = this.#held.findLastIndex((held) => held.eotNs <= eotNs) + 1;
-    this.#held.splice(at, 0, { event, eotNs, receivedMs });
+    const ns = sentNs < receivedNs ? sentNs : receivedNs;
+    if (this.#leftNs !== undefined && ns < this.#leftNs) return [...left, { event, isLate: true }];
+    const at = this.#held.findLastIndex((held) => held.ns <= ns) + 1;
+    this.#held.splice(at, 0, { event, ns });
     return left;
   }
 
-  /** @param nowMs as for `take`. @returns what leaves. */
+  /** @param nowMs by the clock of the box; infinity: all leave. @returns what leaves. */
   due(nowMs: number): Left<Event>[] {
-    const boxMs = nowMs + this.#offsetMs;
     // If the clock of the box was set, nobody knows when the window ends: now.
-    return this.#leave(
-      this.#held.findLastIndex(({ receivedMs }) => Math.abs(boxMs - receivedMs) >= EOT_WINDOW_MS) + 1,
-    );
-  }
-
-  /** @returns all that is held, in order. */
-  rest(): Left<Event>[] {
-    return this.#leave(this.#held.length);
-  }
-
-  #leave(count: number): Left<Event>[] {
-    const left = this.#held.splice(0, count);
-    this.#leftNs = left.at(-1)?.eotNs ?? this.#leftNs;
+    const isDue = ({ event }: { event: Event }) => Math.abs(nowMs - event.receivedMs) >= EOT_WINDOW_MS;
+    const left = this.#held.splice(0, this.#held.findLastIndex(isDue) + 1);
+    this.#leftNs = left.at(-1)?.ns ?? this.#leftNs;
     return left.map(({ event }) => ({ event, isLate: false }));
   }
 }

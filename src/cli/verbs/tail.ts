@@ -4,7 +4,7 @@ import { FOLLOW_POLL_MS, READ_CHUNK_ROWS } from '../../base/limits.ts';
 import { visible } from '../../base/visibleText.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { playersSetting } from '../../fleet/ship/settings.ts';
-import { type Arrival, arrivalToJson, markLate } from '../../protocol/courtEvent.ts';
+import { type Arrival, arrivalToJson } from '../../protocol/courtEvent.ts';
 import { eotToNs } from '../../protocol/eot.ts';
 import { EotWindow, type Left } from '../../protocol/eotWindow.ts';
 import type { DataOption } from '../../store/db/withDatabase.ts';
@@ -57,7 +57,7 @@ async function tail(options: TailOptions): Promise<void> {
   if (after === '-') return tailForShipper(options.data);
   const log = new ArrivalLog(options.data, { sessionId: session, type, courtId: court, source });
   const { write } = stdoutSink();
-  const toLine = options.json ? jsonLine : lineForPeople(options.order);
+  const toLine = options.json ? arrivalToJson : lineForPeople(options.order);
   const window = options.order === 'eot' ? new EotWindow<Arrival>() : undefined;
   const print = (left: readonly Left<Arrival>[] = []) =>
     left.length === 0 ? undefined : write(left.map(({ event, isLate }) => toLine(event, isLate)).join(''));
@@ -71,8 +71,7 @@ async function tail(options: TailOptions): Promise<void> {
     end ??= arrivals.lastSeq;
     tellRestored(seq, arrivals);
     seq = arrivals.upTo;
-    const now = performance.now();
-    await print(arrivals.events.flatMap((event) => window?.take(event, now) ?? { event, isLate: false }));
+    await print(arrivals.events.flatMap((event) => window?.take(event) ?? { event, isLate: false }));
     // Signals are seen between the turns of the event loop.
     await setImmediate();
     if (arrivals.damage.isFound) {
@@ -81,14 +80,14 @@ async function tail(options: TailOptions): Promise<void> {
     }
     hasShown ||= arrivals.events.length > 0;
     if (!options.follow && (arrivals.isLast || seq >= end)) {
-      await print(window?.rest());
+      await print(window?.due(Number.POSITIVE_INFINITY));
       // A program with a cursor often finds nothing new; a person may have misspelt a name.
       if (!hasShown && after === undefined) say('No event matched.');
       return;
     }
     if (!arrivals.isLast) continue;
     // While nothing new arrives, print the events that are held.
-    for (; ; await print(window?.due(performance.now()))) {
+    for (; ; await print(window?.due(Date.now()))) {
       await sleep(FOLLOW_POLL_MS);
       if (log.mayHaveNew()) break;
     }
@@ -149,10 +148,6 @@ function patience(follows: boolean) {
       }
     }
   };
-}
-
-function jsonLine(event: Arrival, isLate: boolean): string {
-  return isLate ? markLate(arrivalToJson(event)) : arrivalToJson(event);
 }
 
 /** Characters of a payload that a person is shown. */

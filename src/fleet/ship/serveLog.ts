@@ -62,7 +62,7 @@ export async function* serveLog(
     if (arrivals.restored !== undefined) return;
     const events = pseudonyms?.under(arrivals.events) ?? arrivals.events;
     if (arrivals.damage.isFound) onDamage(`${arrivals.damage}`);
-    const lines = events.filter((one) => one.seq > seq).map(arrivalToJson);
+    const lines = events.filter((one) => one.seq > seq).map((event) => arrivalToJson(event));
     if (lines.length > 0 || performance.now() >= idleAt) {
       yield* chunksOf(lines, arrivals.isLast);
       idleAt = performance.now() + IDLE_MS;
