@@ -1,7 +1,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { cannotWrite, OperatorError } from './operatorError.ts';
+import { inheritOwner } from './owner.ts';
 import { createPrivate } from './privateFile.ts';
+import { cleanUpOnExit } from './signals.ts';
 
 /** Atomic files: written under a temporary name, fsynced, and renamed once they are complete. */
 
@@ -16,12 +19,9 @@ export function unusedName(named: (time: string) => string): string {
   }
 }
 
-/** @returns such a time, in milliseconds since 1970-01-01T00:00:00Z; undefined for another text. */
-export function timeOfName(time: string): number | undefined {
-  const [, year, month, dayAndHour, minute, second] =
-    /^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)(\d\dZ)$/.exec(time) ?? [];
-  const ms = Date.parse(`${year}-${month}-${dayAndHour}:${minute}:${second}`);
-  return Number.isNaN(ms) ? undefined : ms;
+/** @returns such a time, in milliseconds since 1970-01-01T00:00:00Z; NaN for another text. */
+export function timeOfName(time: string): number {
+  return Date.parse(time.replace(/^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)(\d\dZ)$/, '$1-$2-$3:$4:$5'));
 }
 
 /** @returns the temporary path, hidden and in the same directory, under which this process writes a file. */
@@ -73,6 +73,54 @@ export function writeAtomically(file: string, text: string, isPublic = false): v
   }
 }
 
+/** The destination of long output, such as an export. */
+export interface Sink {
+  write(data: string | Uint8Array): Promise<void>;
+  /** Completes the output; call it after the last write. */
+  commit(): void;
+  /** The file, and whether it replaces another one, for a message; absent: standard output. */
+  readonly place?: string;
+}
+
+/** Others cannot read it, and less of it is open if the umask says so. */
+const SINK_MODE = 0o640;
+
+/**
+ * Writes a large file, which has its name once it is complete. Only SIGKILL leaves an unfinished temporary file. Root gives it to the
+ * owner of its directory.
+ * @throws {OperatorError} from each step: why the file cannot be written.
+ */
+export function fileSink(name: string): Sink {
+  const existing = explainWriteErrors(name, () => fs.statSync(name, { throwIfNoEntry: false }));
+  // A device cannot be replaced.
+  if (name.endsWith('/') || existing?.isFile() === false)
+    throw new OperatorError(`${name} is a directory or a device. Name a file.`);
+  // The target of a link: the rename would replace the link. It does replace one that appears meanwhile.
+  const file = existing === undefined ? name : explainWriteErrors(name, () => fs.realpathSync(name));
+  const partial = partialNameOf(file);
+  // Before there is a file: a signal may come as soon as it is there.
+  const cancelCleanup = cleanUpOnExit(() => removePartial(partial));
+  const fd = explainWriteErrors(name, () => {
+    removePartial(partial);
+    const fd = fs.openSync(partial, 'wx', SINK_MODE);
+    inheritOwner(fd, partial);
+    return fd;
+  });
+  return {
+    place: existing === undefined ? name : `${name}; the existing file was replaced`,
+    write: async (data) => {
+      explainWriteErrors(name, () => fs.writeFileSync(fd, data));
+      // Signals are handled between turns of the event loop.
+      await setImmediate();
+    },
+    commit: () => {
+      explainWriteErrors(name, () => fs.closeSync(fd));
+      publish(partial, file);
+      cancelCleanup();
+    },
+  };
+}
+
 /**
  * Removes a temporary file and the files of SQLite next to it, if they exist. Never throws. The next writer to this place removes what
  * is left, and the first error is the one to report.
@@ -93,9 +141,13 @@ export function removePartial(partial: string): void {
  */
 export function removeLeftovers(directory: string, isOurs: (name: string) => boolean): void {
   for (const entry of fs.readdirSync(directory)) {
-    const match = /^\.(.+)\.(\d+)\.partial$/.exec(entry);
-    if (match === null || !isOurs(match[1]!) || isRunning(Number(match[2]))) continue;
-    removePartial(path.join(directory, entry));
+    const [, file, pid] = /^\.(.+)\.(\d+)\.partial$/.exec(entry) ?? [];
+    if (file === undefined || !isOurs(file)) continue;
+    try {
+      process.kill(Number(pid), 0);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ESRCH') removePartial(path.join(directory, entry));
+    }
   }
 }
 
@@ -109,23 +161,14 @@ export function fsync(file: string): void {
   }
 }
 
-/** Runs `work`. @param how to choose another place. @throws {OperatorError} for any error: that the file cannot be written, and why. */
-export function explainWriteErrors<Result>(file: string, work: () => Result, how = ''): Result {
+/** Runs `work`. @throws {OperatorError} for any error: that the file cannot be written, and why. */
+export function explainWriteErrors<Result>(file: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     const cause = error as NodeJS.ErrnoException;
     const advice = cause.code === 'ENOENT' ? `Create the directory ${path.dirname(file)}` : 'Fix that';
-    throw new OperatorError(`${cannotWrite(file, cause)} ${advice}, or choose another place${how}.`);
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    throw new OperatorError(`${cannotWrite(file, cause)} ${advice}, or choose another place.`);
   }
 }

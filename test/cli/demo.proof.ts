@@ -58,7 +58,7 @@ t.test('a demo sends for the given time, reports what it did, and leaves nothing
 
 for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
   t.test(`${signal} ends all of it`, async (t) => {
-    const demo = new Demo(t, NODE, [DEMO, '-o', '/dev/null']);
+    const demo = new Demo(t, NODE, [DEMO, '-o', path.join(temporaryFolder(t), 'report.html')]);
     const [, url = ''] = await demo.says(/A box listens at (\S+),/);
     demo.child.kill(signal);
     const [status] = await demo.exited;
@@ -69,7 +69,8 @@ for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
 }
 
 t.test('on a terminal it shows the status, and Ctrl-C ends it', { skip }, async (t) => {
-  const run = `stty cols 100 rows 30; exec ${NODE} ${DEMO} --courts 1 -o /dev/null`;
+  const report = path.join(temporaryFolder(t), 'report.html');
+  const run = `stty cols 100 rows 30; exec ${NODE} ${DEMO} --courts 1 -o ${report}`;
   const demo = new Demo(t, 'script', ['-qfec', run, '/dev/null']);
   await demo.says(/sending .*court-1-cam-2/);
   demo.child.stdin!.write('\x03');

@@ -3,8 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
-import { partialNameOf } from '../../src/base/atomicFile.ts';
-import { fileSink } from '../../src/base/fileSink.ts';
+import { fileSink, partialNameOf } from '../../src/base/atomicFile.ts';
 import { READ_CHUNK_ROWS } from '../../src/base/limits.ts';
 import { BIN, type Cleanup, Daemon, run, start, temporaryFolder } from '../harness/daemon.ts';
 import { events } from '../harness/events.ts';
@@ -125,15 +124,6 @@ t.test('an export does not write to a link or a file at the place of its partial
     t.ok(fs.lstatSync(file).isFile());
     t.strictSame(fs.readdirSync(folder), [path.basename(file)]);
   }
-});
-
-t.test('a pipe with a name is written to and stays one', async (t) => {
-  const pipe = path.join(temporaryFolder(t), 'pipe');
-  await run('mkfifo', [pipe]);
-  const [written, read] = await Promise.all([run(BIN, [...command, '-o', pipe]), run('cat', [pipe])]);
-  t.equal(written.status, 0);
-  t.ok(read.stdout === whole.stdout);
-  t.ok(fs.statSync(pipe).isFIFO());
 });
 
 t.test('a reader that ends early (| head) ends an export with status 0 and no message', async (t) => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import fs from 'node:fs';
-import { fileSink, type Sink } from '../../base/fileSink.ts';
+import { fileSink, type Sink } from '../../base/atomicFile.ts';
 import { cannotWrite, OperatorError } from '../../base/operatorError.ts';
 import { counted } from '../../base/units.ts';
 import { shellWord, visible, visibleLines } from '../../base/visibleText.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import { fileSink } from '../../base/fileSink.ts';
+import { fileSink } from '../../base/atomicFile.ts';
 import { PORT } from '../../base/limits.ts';
 import { abortOnSignal } from '../../base/signals.ts';
 import { listenFailure } from '../../host/listenFailure.ts';

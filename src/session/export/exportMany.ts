@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Database } from 'better-sqlite3';
-import { fileSink, operatorErrors } from '../../base/fileSink.ts';
+import { explainWriteErrors, fileSink } from '../../base/atomicFile.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { counted, isoTime, NS_PER_MS } from '../../base/units.ts';
 import { failureKind } from '../../store/db/sqliteErrors.ts';
@@ -40,7 +40,7 @@ export async function exportMany(options: ManyOptions, teller: ExportTeller): Pr
     const day = session === undefined ? undefined : dayOf(db, session, options);
     if (session === undefined || day === undefined) return;
     const folder = path.join(output, `day=${day}`);
-    operatorErrors(folder, () => fs.mkdirSync(folder, { recursive: true }));
+    explainWriteErrors(folder, () => fs.mkdirSync(folder, { recursive: true }));
     const sink = fileSink(path.join(folder, `${fileNameOf(name)}.${format}`));
     events += await writeSession(db, { session, name }, options, damage, sink, teller);
     sessions++;

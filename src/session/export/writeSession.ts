@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { Sink } from '../../base/fileSink.ts';
+import type { Sink } from '../../base/atomicFile.ts';
 import { counted, isoTime } from '../../base/units.ts';
 import type { DataOption } from '../../store/db/withDatabase.ts';
 import type { Damage } from '../../store/read/damage.ts';

@@ -24,7 +24,7 @@ export function previousFiles(directory: DataDirectory): PreviousFile[] {
     const stat = fs.lstatSync(directory.at(name), { throwIfNoEntry: false });
     if (stat === undefined || stat.isDirectory()) return [];
     // The time that a restore has given it (restoreDatabase.ts).
-    const ms = timeOfName(/\.replaced-(\w+)/.exec(name)?.[1] ?? '') ?? stat.mtimeMs;
+    const ms = timeOfName(/\.replaced-(\w+)/.exec(name)?.[1] ?? '') || stat.mtimeMs;
     return [{ name, database: name.replace(/-(wal|shm|journal)$/, ''), bytes: stat.size, ms }];
   });
 }
