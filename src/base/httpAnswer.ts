@@ -1,4 +1,5 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import { once } from 'node:events';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import { http } from './nodeHttp.ts';
 
@@ -16,36 +17,30 @@ export interface HttpAnswer {
  * is not read.
  * @throws Node's error; one with the code ETIMEDOUT if it takes too long.
  */
-export function requestAnswer(
+export async function requestAnswer(
   { protocol, ...options }: RequestOptions,
   body?: Buffer | string,
-  { wholeMs, chars = Number.POSITIVE_INFINITY }: { readonly wholeMs?: number; readonly chars?: number } = {},
+  { wholeMs = 2 ** 31 - 1, chars = Number.POSITIVE_INFINITY } = {},
 ): Promise<HttpAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
   // Loaded on use: few callers need TLS.
   const { request: send } = protocol === 'https:' ? process.getBuiltinModule('node:https') : http;
-  const request = send(options, (response) => {
-    let text = '';
-    response.setEncoding('utf8');
-    const done = () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text });
-    response.on('data', (piece) => {
-      text += piece;
-      if (text.length < chars) return;
-      text = text.slice(0, chars);
-      done();
-      request.destroy();
-    });
-    response.once('error', reject);
-    response.once('end', done);
-  });
+  const request = send(options);
   const giveUp = () => request.destroy(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' }));
-  const timer = wholeMs === undefined ? undefined : setTimeout(giveUp, wholeMs);
-  request.once('timeout', giveUp).once('error', reject);
-  request.once('close', () => {
+  const timer = setTimeout(giveUp, wholeMs);
+  // Once the answer has begun, its stream has each error, too.
+  request
+    .on('error', () => {})
+    .on('timeout', giveUp)
+    .end(body);
+  try {
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    let text = '';
+    for await (const piece of response.setEncoding('utf8')) {
+      text += piece;
+      if (text.length >= chars) break;
+    }
+    return { status: response.statusCode ?? 0, headers: response.headers, body: text.slice(0, chars) };
+  } finally {
     clearTimeout(timer);
-    // No effect if the answer is complete.
-    reject(new Error('the connection ended in the middle of the answer'));
-  });
-  request.end(body);
-  return promise;
+  }
 }
