@@ -47,8 +47,6 @@ export const SMALL_BODY_BYTES = 64 * KIB;
 export const BODY_QUEUE_MS = 5_000;
 /** Requests a second from one client address, unless `--rate-limit` says otherwise; the burst is twice that. */
 export const RATE_PER_S = 1_000;
-/** The highest `--rate-limit`. */
-export const RATE_LIMIT_MAX_PER_S = 1_000_000;
 /** Client addresses that each per-address table (rate, log) keeps: bounds its memory. */
 export const TRACKED_ADDRESSES = 10_000;
 
@@ -110,10 +108,8 @@ export const RESERVE_BYTES = 6 * MIB;
 export const COMMAND_BUSY_MS = 5_000;
 /** No event was received before this: a year before courtd's first version, for those who try retention with the clock set back. */
 export const EARLIEST_RECEIVED_MS = Date.UTC(2025, 9, 1);
-/** Backups kept in a directory, unless `--keep` says otherwise (a week of nights), and the highest `--keep`. */
+/** Backups kept in a directory, unless `--keep` says otherwise: a week of nights. */
 export const BACKUPS_KEPT = 7;
-export const BACKUPS_KEPT_MAX = 100_000;
-
 /** Conflicts whose other copy is kept, the newest; and the bytes of a copy above which it is only counted. */
 export const CONFLICT_COPIES = 1_000;
 export const CONFLICT_COPY_BYTES = 64 * KIB;

@@ -1,11 +1,10 @@
 import { type Command, InvalidArgumentError, type Option } from 'commander';
-import { BACKUPS_KEPT_MAX } from '../../base/limits.ts';
 import { say } from '../terminal/output.ts';
 import { integer, parseBox, parseDuration } from './optionParsers.ts';
 
 /** Parsers of variables without an option: the units of the timers and the shipper read them. */
 const UNIT_PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
-  COURTD_BACKUP_KEEP: integer(1, BACKUPS_KEPT_MAX),
+  COURTD_BACKUP_KEEP: integer(1),
   COURTD_SHIP_HOLD: parseDuration,
   COURTD_SHIP_BOX: parseBox,
 };

@@ -50,7 +50,7 @@ export function sizeBetween(min: number, max: number): (text: string) => number 
 }
 
 /** @returns a parser of whole numbers from `min` to `max`. */
-export function integer(min: number, max: number): (text: string) => number {
+export function integer(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
     if (value >= min && value <= max) return value;

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { BACKUPS_KEPT, BACKUPS_KEPT_MAX } from '../../base/limits.ts';
+import { BACKUPS_KEPT } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { bytesFor, counted } from '../../base/units.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
@@ -24,10 +24,9 @@ Examples:
   sudo courtd backup /media/copy/ --follow`;
 
 export function define(command: Command): void {
-  const keep = integer(1, BACKUPS_KEPT_MAX);
   command
     .argument('<place>', 'a directory, or a new file that ends in .db', notEmpty)
-    .option('--keep <number>', 'how many backups the directory keeps', keep, BACKUPS_KEPT)
+    .option('--keep <number>', 'how many backups the directory keeps', integer(1), BACKUPS_KEPT)
     .option('--follow', 'keep a copy current, until Ctrl-C')
     .addHelpText('after', HELP)
     .action((place, { follow }, command) => {

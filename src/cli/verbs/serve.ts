@@ -20,7 +20,7 @@ Each option has a variable: --body-limit is COURTD_BODY_LIMIT.
 export function define(command: Command): void {
   const text = (flags: string, description: string, parse: (text: string) => unknown = notEmpty) =>
     command.addOption(option(flags, description).argParser(parse));
-  const number = (flags: string, description: string, usual: number, most: number) =>
+  const number = (flags: string, description: string, usual: number, most?: number) =>
     command.addOption(option(flags, description).default(usual).argParser(integer(0, most)));
   const size = (flags: string, description: string, usual: number, least = 0, most = Infinity) => {
     const shown = bytesFor(usual).replace('.0 ', '');
@@ -34,12 +34,7 @@ export function define(command: Command): void {
   );
   number('--port <n>', 'the port; 0 picks one', limits.PORT, 65_535);
   text('--venue <id>', 'accept only events of this venue_id', parseName);
-  number(
-    '--rate-limit <n>',
-    'requests per second per address',
-    limits.RATE_PER_S,
-    limits.RATE_LIMIT_MAX_PER_S,
-  );
+  number('--rate-limit <n>', 'requests per second per address', limits.RATE_PER_S);
   const connections = limits.CONNECTIONS_PER_ADDRESS;
   number('--connections-per-address <n>', 'open at once; 0: no limit', connections, limits.CONNECTIONS);
   size('--body-limit <size>', 'the largest body', limits.BODY_BYTES, least, most);
