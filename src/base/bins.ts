@@ -3,26 +3,23 @@ export class Bins {
   /** A value that is a multiple of the step is kept exactly. */
   readonly #width: number;
   readonly #counts = new Map<number, number>();
-  #total = 0;
+  /** How many numbers there are. */
+  total = 0;
 
   constructor(width: number) {
     this.#width = width;
   }
 
-  get total(): number {
-    return this.#total;
-  }
-
   add(value: number): void {
     const bin = Math.round(value / this.#width);
     this.#counts.set(bin, (this.#counts.get(bin) ?? 0) + 1);
-    this.#total++;
+    this.total++;
   }
 
   /** Adds what the other has, which has the same width. */
   addAll(other: Bins): this {
     for (const [bin, count] of other.#counts) this.#counts.set(bin, (this.#counts.get(bin) ?? 0) + count);
-    this.#total += other.#total;
+    this.total += other.total;
     return this;
   }
 
@@ -36,15 +33,13 @@ export class Bins {
    * @returns the quantile, interpolated as PERCENTILE of a spreadsheet does; undefined without numbers.
    */
   quantile(part: number): number | undefined {
-    if (this.#total === 0) return undefined;
-    const rank = (this.#total - 1) * part;
-    const [low, high] = [Math.floor(rank), Math.ceil(rank)];
+    const rank = (this.total - 1) * part;
     let [seen, below] = [0, undefined as number | undefined];
     for (const [value, count] of this.entries()) {
       seen += count;
-      if (below === undefined && seen > low) below = value;
-      if (seen > high) return below! + (value - below!) * (rank - low);
+      if (seen > rank) below ??= value;
+      if (seen > Math.ceil(rank)) return below! + (value - below!) * (rank % 1);
     }
-    return below;
+    return undefined;
   }
 }

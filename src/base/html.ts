@@ -44,20 +44,16 @@ export function table(headings: readonly string[], rows: readonly (readonly (str
   const cell = (value: string | number, i: number) => {
     const text = typeof value === 'number' ? number(value) : value;
     if (i === 0) return html`<th scope="row">${text}</th>`;
-    return html`<td${isNumber(value) ? NUMBER_CLASS : ''} data-heading="${headings[i]!}">${text}</td>`;
+    return html`<td${NUMERIC.test(`${value}`) ? NUMBER_CLASS : ''} data-heading="${headings[i]!}">${text}</td>`;
   };
   const heading = (text: string, i: number) => {
-    const isOfNumbers = i > 0 && rows.length > 0 && rows.every((row) => isNumber(row[i]!));
+    const isOfNumbers = i > 0 && rows.length > 0 && rows.every((row) => NUMERIC.test(`${row[i]}`));
     return html`<th scope="col"${isOfNumbers ? NUMBER_CLASS : ''}>${text}</th>`;
   };
   return html`<div class="scroll" tabindex="0" role="group" aria-label="${headings.join(', ')}"><table${headings.length > NARROW_COLUMNS ? WIDE_CLASS : ''}>
 <thead><tr>${headings.map(heading)}</tr></thead>
 <tbody>${rows.map((row) => html`<tr>${row.map(cell)}</tr>\n`)}</tbody>
 </table></div>`;
-}
-
-function isNumber(value: string | number): boolean {
-  return typeof value === 'number' || NUMERIC.test(value);
 }
 
 const NUMBER_CLASS = new Html(' class="number"');
@@ -81,12 +77,9 @@ export function count(of: number, noun: string): string {
   return `${number(of)} ${noun}${of === 1 ? '' : 's'}`;
 }
 
-/** @returns a moment by the local time of the box, as `export --day` takes days: "2026-03-14 15:09:26". */
+/** @returns a moment by the local time of the box, as Swedes write it: "2026-03-14 15:09:26". */
 export function localTime(ms: number): string {
-  return new Date(ms - new Date(ms).getTimezoneOffset() * 60_000)
-    .toISOString()
-    .slice(0, 19)
-    .replace('T', ' ');
+  return new Date(ms).toLocaleString('sv-SE');
 }
 
 /** @returns a local day as people write it: "14 March 2026". */
@@ -100,10 +93,7 @@ export function clock(fromMs: number, toMs: number): (ms: number) => string {
   return isOneDay ? (ms) => localTime(ms).slice(11) : localTime;
 }
 
-/** @returns what the times of a page are, such as "Times are in UTC" or "Times are local: Europe/Berlin". */
+/** @returns what the times of a page are, such as "Times are local: Europe/Berlin". */
 export function zoneSentence(): string {
-  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
-  return /^(?:Etc\/)?(?:UTC|UCT|Zulu|Universal)$/.test(timeZone)
-    ? 'Times are in UTC'
-    : `Times are local: ${timeZone}`;
+  return `Times are local: ${new Intl.DateTimeFormat().resolvedOptions().timeZone}`;
 }

@@ -7,8 +7,7 @@ export interface QuietHours {
 
 /** @param text such as "23:00-07:00". @returns undefined for another text. */
 export function quietHoursOf(text: string): QuietHours | undefined {
-  const TIME = '([01]\\d|2[0-3]):([0-5]\\d)';
-  const [, ...parts] = new RegExp(`^${TIME}-${TIME}$`).exec(text) ?? [];
+  const [, ...parts] = /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
   const [fromH, fromMin, toH, toMin] = parts.map(Number);
   if (fromH === undefined) return undefined;
   const hours = { from: fromH * 60 + fromMin!, to: toH! * 60 + toMin! };

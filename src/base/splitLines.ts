@@ -11,21 +11,17 @@ export interface Line {
 
 /** @yields the lines of bytes that come in pieces. @throws {OperatorError} if one is too long; and what reading the pieces throws. */
 export async function* splitLines(pieces: AsyncIterable<Buffer>): AsyncGenerator<Line> {
-  let parts: Buffer[] = [];
-  let [size, number] = [0, 1];
+  let [rest, number] = [Buffer.alloc(0), 1];
   for await (const piece of pieces) {
-    for (let from = 0; ; ) {
-      const end = piece.indexOf('\n', from);
-      const part = piece.subarray(from, end < 0 ? piece.length : end);
-      parts.push(part);
-      size += part.length;
-      if (size > LINE_BYTES)
-        throw new OperatorError(`Line ${number} is longer than ${BODY_BYTES} bytes. No event is so large.`);
-      if (end < 0) break;
-      yield { bytes: Buffer.concat(parts), number: number++, hasEnd: true };
-      [parts, size] = [[], 0];
+    rest = Buffer.concat([rest, piece]);
+    let from = 0;
+    for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n', from)) {
+      yield { bytes: rest.subarray(from, end), number: number++, hasEnd: true };
       from = end + 1;
     }
+    rest = rest.subarray(from);
+    if (rest.length > LINE_BYTES)
+      throw new OperatorError(`Line ${number} is longer than ${BODY_BYTES} bytes. No event is so large.`);
   }
-  if (size > 0) yield { bytes: Buffer.concat(parts), number, hasEnd: false };
+  if (rest.length > 0) yield { bytes: rest, number, hasEnd: false };
 }

@@ -15,9 +15,8 @@ const UNITS = [['d', 86_400], ['h', 3_600], ['min', 60], SECOND] as const;
 
 /** @returns the same in at most six characters: "12s", "4m", "3h", "2d". */
 export function shortSpan(seconds: number): string {
-  if (seconds < 60) return `${Math.round(seconds)}s`;
-  if (seconds < 3_600) return `${Math.round(seconds / 60)}m`;
-  return seconds < 86_400 ? `${Math.round(seconds / 3_600)}h` : `${Math.round(seconds / 86_400)}d`;
+  const [name, length] = UNITS.find(([, length]) => seconds >= length) ?? SECOND;
+  return `${Math.round(seconds / length)}${name[0]}`;
 }
 
 /** @returns how long ago an ISO 8601 time was, in at most six characters; '-' if there is none. */
