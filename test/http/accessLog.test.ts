@@ -1,8 +1,6 @@
-import type { Logger } from 'pino';
 import t from 'tap';
-import { AccessLog, RequestInfo } from '../../src/http/accessLog.ts';
-import { Problem, type ProblemCode } from '../../src/protocol/errors.ts';
-import { type Cleanup, Daemon } from '../harness/daemon.ts';
+import { LogQuota } from '../../src/http/logQuota.ts';
+import { Daemon } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
 import { answerOf } from '../harness/rawClient.ts';
@@ -13,56 +11,20 @@ const daemon = await Daemon.start(t);
 
 /** What the log says of requests. */
 
-interface Line {
-  readonly level: string;
-  readonly msg: string;
-  readonly [field: string]: unknown;
-}
-
-/** Traffic whose lines are kept, as its requests would be noted. */
-function recorded(t: Cleanup) {
-  const lines: Line[] = [];
-  const write = (level: string) => (fields: object, msg: string) => lines.push({ level, msg, ...fields });
-  const levels = ['debug', 'info', 'warn'].map((level) => [level, write(level)]);
-  const log = { ...Object.fromEntries(levels), isLevelEnabled: () => true };
-  const accessLog = new AccessLog(log as unknown as Logger);
-  t.teardown(() => accessLog.stop());
-  const mark = (client: string) => new RequestInfo(client);
-  return {
-    accessLog,
-    refuse: (client: string, code: ProblemCode, logged = {}) => {
-      const info = mark(client);
-      const { status } = new Problem(code, '');
-      accessLog.rejected(info, { id: info.id, client, status, code, ...logged, error: 'Why.' });
-    },
-    accept: (client: string, accepted = 1) =>
-      accessLog.accepted(mark(client), { accepted, duplicates: 0, conflicts: 0 }),
-    warned: () => lines.filter(({ level }) => level === 'warn'),
-    summary: () => {
-      accessLog.writeSummary();
-      return lines.filter(({ msg }) => msg === 'summary').at(-1);
-    },
-  };
-}
-
 t.test('a client that invents sources, and any number of strangers, get few lines in a minute', async (t) => {
-  const { refuse, accept, warned, summary } = recorded(t);
-  accept('10.0.0.1');
-  for (let i = 0; i < 1_000; i++) refuse('10.0.0.2', 'invalid_event', { source: `source-${i}` });
-  t.equal(warned().length, 20);
-  for (let i = 0; i < 20_000; i++)
-    refuse(`2001:db8::${i.toString(16)}`, 'unauthorized', { reason: `reason ${i}` });
-  const strangers = warned().length;
+  const quota = new LogQuota();
+  quota.markKnown('10.0.0.1');
+  const lines = (count: number, client: (i: number) => string) =>
+    Array.from({ length: count }, (_, i) => quota.take(client(i), `kind ${i}`)).filter(Boolean).length;
+  t.equal(
+    lines(1_000, () => '10.0.0.2'),
+    20,
+  );
+  const strangers = lines(20_000, (i) => `2001:db8::${i.toString(16)}`);
   t.ok(strangers < 200, `${strangers} lines`);
-  summary();
-  for (let i = 0; i < 20_000; i++)
-    refuse(`2001:db8::${i.toString(16)}`, 'unauthorized', { reason: `reason ${i}` });
-  const before = warned().length;
-  refuse('10.0.0.1', 'invalid_event');
-  t.equal(warned().length, before + 1, 'a camera that has sent events is told beside them');
-  summary();
-  refuse('198.51.100.7', 'unauthorized');
-  t.match(warned().at(-1), { client: '198.51.100.7' }, 'and each minute anew');
+  t.ok(quota.take('10.0.0.1', 'a kind'), 'a camera that has sent events is told beside them');
+  quota.reset();
+  t.ok(quota.take('198.51.100.7', 'a kind'), 'and each minute anew');
 });
 
 t.test('the log names source and court of a rejected event if they are valid names', async (t) => {
