@@ -59,18 +59,23 @@ t.test('a request that fails alone, with an error that nobody expected, is undon
   ]);
 });
 
-t.test('of damage only the requests that meet it are rejected, and it is reported', async (t) => {
-  const { db } = scratch(t);
-  const { on, told } = recorder();
-  let isDamaged = true;
-  const writer = new GroupCommit(db, on, () => {
-    if (isDamaged) throw new SqliteError('a damaged page', 'SQLITE_CORRUPT');
+for (const [code, event, next] of [
+  ['SQLITE_CORRUPT', 'damaged', stored(1)],
+  ['SQLITE_IOERR_FSYNC', 'fatal', ['storage_failed', 503, '5']],
+] as const) {
+  t.test(`after ${code} the requests that met it are rejected, and it is reported as ${event}`, async (t) => {
+    const { db } = scratch(t);
+    const { on, told } = recorder();
+    let isFailing = true;
+    const writer = new GroupCommit(db, on, () => {
+      if (isFailing) throw new SqliteError('as if', code);
+    });
+    t.strictSame(await refusal(writer.append(one())), ['storage_failed', 503, '5']);
+    t.strictSame(told, [event]);
+    isFailing = false;
+    t.strictSame(await refusal(writer.append(one())), next, 'the next one');
   });
-  t.strictSame(await refusal(writer.append(one())), ['storage_failed', 503, '5']);
-  t.strictSame(told, ['damaged']);
-  isDamaged = false;
-  t.strictSame(await writer.append(one()), stored(1));
-});
+}
 
 t.test('a full disk is not tried again at once: nothing is written for a request that comes', async (t) => {
   stopClock(t);
