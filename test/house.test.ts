@@ -109,7 +109,7 @@ const CEILINGS = [
   { part: 'session', ceiling: 2_291, final: 2_400 },
   { part: 'fleet', ceiling: 1_451, final: 1_500 },
   { part: 'vendor', ceiling: 1_349, final: 1_400 },
-  { part: 'test', ceiling: 23_452, final: 26_000 },
+  { part: 'test', ceiling: 23_303, final: 26_000 },
   { part: 'scripts', ceiling: 2_540, final: 3_000 },
   { part: 'words', ceiling: 20_669, final: 25_000 },
 ];

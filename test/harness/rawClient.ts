@@ -85,14 +85,6 @@ export class RawClient {
     return new RawClient(socket);
   }
 
-  /** The same if only the kernel listens, and not yet the daemon: what is sent waits. */
-  static async knock(t: Cleanup, daemon: Daemon): Promise<RawClient> {
-    const { socket, ready } = await connect({ host: '127.0.0.1', port: daemon.port, noDelay: true });
-    t.teardown(() => socket.destroy());
-    ready.catch(() => {});
-    return new RawClient(socket);
-  }
-
   /** Connects, sends this, and waits for the first answer. */
   static async ask(
     t: Cleanup,

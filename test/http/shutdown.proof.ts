@@ -1,16 +1,8 @@
 import t from 'tap';
 import { SHUTDOWN_IDLE_MS } from '../../src/http/server.ts';
-import { type Cleanup, Daemon } from '../harness/daemon.ts';
-import { event, events } from '../harness/events.ts';
+import { Daemon } from '../harness/daemon.ts';
+import { events } from '../harness/events.ts';
 import { RawClient, request } from '../harness/rawClient.ts';
-
-/** @returns a connection that has been accepted and is idle, as those that were made before it. */
-async function connectAndUse(t: Cleanup, daemon: Daemon): Promise<RawClient> {
-  const client = await RawClient.connect(t, daemon);
-  client.send(request(daemon, { body: '[]' }));
-  await client.next();
-  return client;
-}
 
 t.test('a stop under load answers every request, and a restart has every acknowledged event', async (t) => {
   const daemon = await Daemon.start(t, ['--rate-limit', '0']);
@@ -51,36 +43,9 @@ t.test('a stop under load answers every request, and a restart has every acknowl
   t.strictSame(stored.sort(), acknowledged.sort());
 });
 
-t.test('a request that is half sent is answered when it is whole, with Connection: close', async (t) => {
-  const daemon = await Daemon.start(t);
-  const body = JSON.stringify(event());
-  const [inHead, inBody] = [await connectAndUse(t, daemon), await connectAndUse(t, daemon)];
-  const head = request(daemon, { body });
-  await inHead.sendAll(head.subarray(0, 30));
-  inBody.send(request(daemon, { headers: { 'content-length': `${body.length}`, expect: '100-continue' } }));
-  t.equal((await inBody.next()).status, 100, 'its head has been read');
-  const stopped = daemon.stop();
-  await daemon.logged(/^stopping/);
-  inHead.send(head.subarray(30));
-  inBody.send(body);
-  for (const client of [inHead, inBody]) {
-    const { status, headers } = await client.next();
-    t.strictSame([status, headers.get('connection')], [202, 'close']);
-    t.equal(await client.over, null);
-  }
-  t.equal(await stopped, 0);
-});
-
-t.test('idle connections are closed without an error, and the daemon ends', async (t) => {
-  const daemon = await Daemon.start(t);
-  const clients = [await RawClient.connect(t, daemon), await connectAndUse(t, daemon)];
-  t.equal(await daemon.stop(), 0);
-  t.strictSame(await Promise.all(clients.map(({ over }) => over)), [null, null]);
-});
-
 t.test('a request that never becomes whole does not keep it from ending', async (t) => {
   const daemon = await Daemon.start(t);
-  const client = await connectAndUse(t, daemon);
+  const client = await RawClient.connect(t, daemon);
   await client.sendAll(request(daemon, { headers: { 'content-length': '1000' } }));
   t.equal(await daemon.stop(), 0);
 });

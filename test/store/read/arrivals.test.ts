@@ -51,40 +51,6 @@ t.test('every event after a seq, once, in the order of arrival, whatever holes t
   t.end();
 });
 
-t.test('a filter selects events, and a chunk without any still advances the reader', (t) => {
-  const { folder, db: before } = scratch(t);
-  const committer = new Committer(before);
-  const [first] = court(event({ session_id: 's', court_id: 'c', source: 'n', type: 'BALL_HIT' }));
-  const [last] = court(event({ session_id: 's', court_id: 'c', source: 'n', type: 'BALL_HIT' }));
-  const others = court(
-    event({ session_id: 's' }),
-    event({ court_id: 'c' }),
-    event({ source: 'n' }),
-    event({ type: 'BALL_HIT' }),
-  );
-  committer.append(first!, ...others);
-  // Far behind: a prune has left nothing in between.
-  before.exec(`UPDATE pruned SET up_to_seq = 1_000_000`);
-  before.close();
-  const { db } = scratch(t, folder);
-  new Committer(db).append(last!);
-  const filters: [ArrivalFilter, number][] = [
-    [{ sessionId: 's' }, 3],
-    [{ courtId: 'c' }, 3],
-    [{ source: 'n' }, 3],
-    [{ type: 'BALL_HIT' }, 3],
-    [{ sessionId: 's', type: 'BALL_HIT', courtId: 'c', source: 'n' }, 2],
-    [{ sessionId: 'none' }, 0],
-    [{ source: 'none' }, 0],
-  ];
-  for (const [filter, count] of filters) {
-    const chunks = readAll(db, 0, 500, filter);
-    t.equal(ids(chunks).length, count, JSON.stringify(filter));
-    t.ok(chunks.length <= 2, 'empty stretches are not looked through');
-  }
-  t.end();
-});
-
 t.test('the newest of a filter are found from the end, a bounded look at a time', (t) => {
   const { db } = scratch(t);
   const committer = new Committer(db);
