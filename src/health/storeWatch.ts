@@ -1,4 +1,3 @@
-import type { DataDirectory } from '../base/dataDirectory.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import type { Log } from '../host/log.ts';
 import { failureKind, sqliteCode } from '../store/db/sqliteErrors.ts';
@@ -12,16 +11,14 @@ export class StoreWatch {
   /** A part of the database was found damaged. */
   isDamaged = false;
 
-  /** @param data the data directory. @returns what the store calls. After `fatal` the process ends. */
-  events(log: Log, data: DataDirectory): StoreEvents {
+  /** @returns what the store calls. After `fatal` the process ends. */
+  events(log: Log): StoreEvents {
     const { logger } = log;
     return {
       full: (error) => {
         this.isFull = true;
         logProblem(logger, problem('disk_full'), { code: sqliteCode(error) }, 'error');
       },
-      walLarge: (bytes) => logProblem(logger, problem('log_held', data.path, bytes), { bytes }),
-      walSmall: (bytes) => logger.info({ bytes }, 'the write-ahead log is small again'),
       upgraded: (copy) =>
         logger.info({ copy }, 'the database had an older layout: it was copied and upgraded'),
       healed: () => {

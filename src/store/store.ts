@@ -4,6 +4,7 @@ import type { DataDirectory } from '../base/dataDirectory.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import type { CourtEvent } from '../protocol/courtEvent.ts';
 import { Problem } from '../protocol/errors.ts';
+import { checkpoint } from './db/checkpointer.ts';
 import { lockDirectory } from './db/directoryLock.ts';
 import { keepReserve } from './db/diskReserve.ts';
 import { watchFiles } from './db/fileMonitor.ts';
@@ -13,7 +14,6 @@ import { layoutOf, SCHEMA_VERSION } from './db/schema.ts';
 import { sessionCounter } from './db/sessionCounter.ts';
 import { closeAfter } from './db/sqliteErrors.ts';
 import { upgradeDatabase } from './db/upgradeDatabase.ts';
-import { type WalEvents, watchWal } from './db/watchWal.ts';
 import { type Erased, type ErasureRequest, erasePlayer } from './keep/erase.ts';
 import type { PruneSelection } from './keep/expiredEvents.ts';
 import { markClock } from './keep/nightlyRetention.ts';
@@ -25,7 +25,7 @@ import type { Counts } from './write/appender.ts';
 import { type CommitTotals, GroupCommit, type GroupCommitEvents } from './write/groupCommit.ts';
 
 /** What the daemon logs about the store. */
-export interface StoreEvents extends GroupCommitEvents, WalEvents {
+export interface StoreEvents extends GroupCommitEvents {
   /** The database had an older layout, and `copy` is what it was before. */
   upgraded(copy: string): void;
 }
@@ -53,9 +53,8 @@ export class Store {
     this.tokens = new TokenVerifier(db, (error) => this.#writer.fail(error));
     this.#writer = new GroupCommit(db, on, () => this.tokens.writeUses());
     this.commits = this.#writer.totals;
-    const walOver = (isOver: boolean) => this.#writer.hold('walHeld', isOver);
     this.#stops = [
-      watchWal(this.#writer.maintenance.checkpoints, directory.file('database'), { ...on, walOver }),
+      this.#writer.maintenance.checkpoints.watch((isOver) => this.#writer.hold('walHeld', isOver)),
       watchFiles(directory.file('database'), lock.name, (error) => this.#writer.fail(error)),
       markClock(directory),
       keepReserve(
@@ -80,7 +79,7 @@ export class Store {
       const layout = layoutOf(db);
       if (layout < SCHEMA_VERSION) on.upgraded(upgradeDatabase(db, layout));
       // Opens the WAL. SQLite takes a failed sync of the directory for a success, and then the power would take the names of its files.
-      db.pragma('wal_checkpoint(NOOP)');
+      checkpoint(db, 'NOOP');
       fsync(directory.path);
       // Waiting inside SQLite would block the event loop: the writer retries on a timer instead.
       db.pragma('busy_timeout = 0');

@@ -160,8 +160,6 @@ export function recorder(): { on: StoreEvents; told: string[] } {
       fatal: tell('fatal'),
       damaged: tell('damaged'),
       unexpected: tell('unexpected'),
-      walLarge: tell('walLarge'),
-      walSmall: tell('walSmall'),
       upgraded: tell('upgraded'),
     },
     told,

@@ -11,8 +11,6 @@ export const UNLOGGED = {
   healed: ignore,
   damaged: ignore,
   unexpected: ignore,
-  walLarge: ignore,
-  walSmall: ignore,
   upgraded: ignore,
 } satisfies Partial<StoreEvents>;
 

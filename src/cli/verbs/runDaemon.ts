@@ -69,9 +69,7 @@ async function start(frame: Frame): Promise<number> {
     maxBytes: options.refusedBytes,
     warn: log.logger.warn.bind(log.logger),
   });
-  const store = parts.adopt(await Store.open(options.data, watch.events(log, options.data)), (it) =>
-    it.close(),
-  );
+  const store = parts.adopt(await Store.open(options.data, watch.events(log)), (it) => it.close());
   parts.adopt(rejected, (it) => it.close());
   addFirstToken(store);
   void rejected.begin(store.look(storedLookup));

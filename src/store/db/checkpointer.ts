@@ -1,27 +1,29 @@
-import type { Database, Statement } from 'better-sqlite3';
+import fs from 'node:fs';
+import type { Database } from 'better-sqlite3';
+import { WAL_MAX_BYTES, WAL_WARN_BYTES } from '../../base/limits.ts';
+import { every } from '../../base/pause.ts';
 import { CHECKPOINT_FRAMES, INLINE_CHECKPOINT_FRAMES } from './sizes.ts';
 import { runInThread } from './statementThread.ts';
 
 /** Pause after a checkpoint that a reader kept from completing, or that failed. */
 const CHECKPOINT_RETRY_MS = 1_000;
-/** Pause after a look that found nothing to do. A look takes 1 µs, and 20 µs if the processor's caches have forgotten it. */
+/** Pause after a look that found nothing to do. */
 const CHECKPOINT_LOOK_MS = 5;
+const WAL_CHECK_MS = 1_000;
+
+type Mode = 'NOOP' | 'PASSIVE' | 'TRUNCATE';
 
 /**
- * A row of `PRAGMA wal_checkpoint`: the frames in the WAL, and how many of them are in the database file
- * already.
+ * Runs a checkpoint; NOOP only looks.
+ * @returns the frames in the WAL (-1 without a WAL), and how many of them are not in the database file yet, because readers keep them.
+ * @throws {SqliteError}
  */
-export interface WalState {
-  readonly busy: number;
-  readonly log: number;
-  readonly checkpointed: number;
+export function checkpoint(db: Database, mode: Mode): { frames: number; left: number } {
+  const [{ log, checkpointed }] = db.pragma(`main.wal_checkpoint(${mode})`) as [
+    { log: number; checkpointed: number },
+  ];
+  return { frames: log, left: log - checkpointed };
 }
-
-/**
- * The same as a list. SQLite compiles a PRAGMA again for each run, and for a row as an object better-sqlite3
- * would then compile a function too: 4 % of a request if a sync takes 5 ms.
- */
-type WalStateRow = [busy: number, log: number, checkpointed: number];
 
 /**
  * Checkpoints the WAL between commits. SQLite's automatic checkpoints are off, because they
@@ -34,9 +36,8 @@ type WalStateRow = [busy: number, log: number, checkpointed: number];
  * that completes does SQLite reuse the WAL from its start.
  */
 export class Checkpointer {
-  readonly #file: string;
+  readonly #db: Database;
   readonly #onFailure: (error: unknown) => void;
-  readonly #modes: Readonly<Record<'NOOP' | 'PASSIVE' | 'TRUNCATE', Statement<[], WalStateRow>>>;
   #worker: Promise<void> | undefined;
   #notBefore = 0;
   #hasStopped = false;
@@ -46,12 +47,9 @@ export class Checkpointer {
    * tried after a pause.
    */
   constructor(db: Database, onFailure: (error: unknown) => void) {
-    this.#file = db.name;
+    this.#db = db;
     this.#onFailure = onFailure;
     db.pragma('wal_autocheckpoint = 0');
-    const prepare = (mode: string) =>
-      db.prepare<[], WalStateRow>(`PRAGMA main.wal_checkpoint(${mode})`).raw();
-    this.#modes = { NOOP: prepare('NOOP'), PASSIVE: prepare('PASSIVE'), TRUNCATE: prepare('TRUNCATE') };
   }
 
   /** Whether `step` has work to do, as of a look CHECKPOINT_LOOK_MS ago at most. */
@@ -68,14 +66,27 @@ export class Checkpointer {
     else if (this.#left('PASSIVE') > 0) this.#pause(CHECKPOINT_RETRY_MS);
   }
 
-  /** Truncates the WAL, if no reader needs it and few frames are left to copy. */
-  truncate(): void {
-    if (!this.#hasStopped && this.#left('NOOP') <= INLINE_CHECKPOINT_FRAMES) this.#left('TRUNCATE');
+  /**
+   * Looks after the size of the WAL. A reader that stays open lets it grow for as long as events arrive. Once that has closed, it is
+   * truncated even if no event arrives.
+   * @param on whether it is above WAL_MAX_BYTES: then events are rejected, because the disk is for events.
+   * @returns a function that stops it.
+   */
+  watch(on: (isOver: boolean) => void): () => void {
+    // By name, never by opening it: closing the descriptor would drop SQLite's locks.
+    const size = () => fs.statSync(`${this.#db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    return every(WAL_CHECK_MS, () => {
+      if (size() > WAL_WARN_BYTES && !this.#hasStopped) {
+        if (this.isDue) this.step();
+        if (this.#left('NOOP') <= INLINE_CHECKPOINT_FRAMES) this.#left('TRUNCATE');
+      }
+      on(size() > WAL_MAX_BYTES);
+    });
   }
 
   /**
    * After a failed sync, until the process has ended: the next one would succeed and prove nothing, and a checkpoint would empty a WAL
-   * that is not on the disk (../../ARCHITECTURE.md#a-failed-fsync-is-final).
+   * that is not on the disk (../../ARCHITECTURE.md#a-failed-fsync-is-final). One that runs in the worker ends: it copies what was synced.
    */
   stop(): void {
     this.#hasStopped = true;
@@ -86,29 +97,23 @@ export class Checkpointer {
     await this.#worker;
   }
 
-  /** Runs a checkpoint. @returns how many frames are left to copy then, because a reader keeps them; 0 if it fails. */
-  #left(mode: 'NOOP' | 'PASSIVE' | 'TRUNCATE'): number {
+  /** Runs a checkpoint. @returns how many frames are left to copy then; 0 if it fails. */
+  #left(mode: Mode): number {
     try {
-      const [, log, checkpointed] = this.#modes[mode].get()!;
-      return log - checkpointed;
+      return checkpoint(this.#db, mode).left;
     } catch (error) {
       this.#fail(error);
       return 0;
     }
   }
 
-  /**
-   * Not if a sync fails before the thread has the WAL open: it would not see that, and the sync of its checkpoint would succeed. A
-   * failure after that fails its own sync, too.
-   */
   async #runInWorker(): Promise<void> {
-    const statement = {
-      file: this.#file,
-      // The second opens the WAL.
-      pragmas: ['synchronous = FULL', 'wal_checkpoint(NOOP)'],
+    const pragmas = ['synchronous = FULL'];
+    const failure = await runInThread({
+      file: this.#db.name,
+      pragmas,
       sql: 'PRAGMA wal_checkpoint(PASSIVE)',
-    };
-    const failure = await runInThread(statement, () => !this.#hasStopped);
+    });
     this.#worker = undefined;
     if (failure !== undefined) this.#fail(failure);
     else if (this.#left('NOOP') > INLINE_CHECKPOINT_FRAMES) this.#pause(CHECKPOINT_RETRY_MS);

@@ -5,7 +5,7 @@ import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { FILES_CHECK_MS, RESERVE_BYTES } from '../../base/limits.ts';
 import { every } from '../../base/pause.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
-import type { WalState } from './checkpointer.ts';
+import { checkpoint } from './checkpointer.ts';
 import { failureKind } from './sqliteErrors.ts';
 
 /**
@@ -42,13 +42,8 @@ export function fillReserve(directory: DataDirectory): boolean {
   if (!fs.existsSync(file) && free < 2 * RESERVE_BYTES) return false;
   try {
     createPrivateIfMissing(file);
-    const fd = directory.open('reserve', fs.constants.O_WRONLY | fs.constants.O_APPEND);
-    try {
-      // Random bytes: zeros take no space if the file system compresses.
-      fs.writeSync(fd, randomBytes(Math.min(missing, free)));
-    } finally {
-      fs.closeSync(fd);
-    }
+    // Random bytes: zeros take no space if the file system compresses.
+    fs.appendFileSync(file, randomBytes(Math.min(missing, free)));
   } catch {
     // It has grown as far as there is space.
   }
@@ -75,9 +70,7 @@ export function keepReserve(
 ): () => void {
   const check = () => {
     try {
-      if (isNeeded() || fillReserve(directory)) return;
-      truncateWal();
-      fillReserve(directory);
+      if (!isNeeded() && !fillReserve(directory)) truncateWal();
     } catch {
       // The directory is not accessible: the next write to it will report that.
     }
@@ -105,16 +98,11 @@ export function withReserve<Result>(directory: DataDirectory, work: () => Result
  * reserve is released for that moment: truncating the WAL frees more than the file has grown by.
  * @throws {SqliteError} if there is still no space.
  */
-export function truncateWal(db: Database, directory: DataDirectory): WalState {
-  const truncate = () => (db.pragma('wal_checkpoint(TRUNCATE)') as [WalState])[0];
+export function truncateWal(db: Database, directory: DataDirectory): void {
+  const hasReserve = reservedBytes(directory) > 0;
   try {
-    return truncate();
-  } catch (error) {
-    if (failureKind(error) !== 'full' || !releaseReserve(directory)) throw error;
-    try {
-      return truncate();
-    } finally {
-      fillReserve(directory);
-    }
+    withReserve(directory, () => checkpoint(db, 'TRUNCATE'));
+  } finally {
+    if (hasReserve) fillReserve(directory);
   }
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { fsync } from '../../base/atomicFile.ts';
 import { openCarefully } from '../../base/privateFile.ts';
-import type { WalState } from './checkpointer.ts';
+import { checkpoint } from './checkpointer.ts';
 
 /** Bytes before the first frame of a WAL, and before the page of each (SQLite, "WAL-mode File Format", 2.1). */
 const [HEADER_BYTES, FRAME_HEADER_BYTES] = [32, 24];
@@ -39,9 +39,9 @@ export function rewriteWal(db: Database): void {
 function committedBytes(db: Database): number {
   // The first read opens the WAL.
   db.pragma('user_version');
-  const [{ log }] = db.pragma('wal_checkpoint(NOOP)') as [WalState];
+  const { frames } = checkpoint(db, 'NOOP');
   const pageBytes = db.pragma('page_size', { simple: true }) as number;
-  return log > 0 ? HEADER_BYTES + log * (FRAME_HEADER_BYTES + pageBytes) : 0;
+  return frames > 0 ? HEADER_BYTES + frames * (FRAME_HEADER_BYTES + pageBytes) : 0;
 }
 
 function overwrite(fd: number, bytes: number): void {

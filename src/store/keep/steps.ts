@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { RESERVE_BYTES } from '../../base/limits.ts';
-import type { WalState } from '../db/checkpointer.ts';
+import { checkpoint } from '../db/checkpointer.ts';
 import { fillReserve, freeBytes, releaseReserve } from '../db/diskReserve.ts';
 import { ALONE_STEP, SERVING_STEP } from '../db/sizes.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
@@ -99,6 +99,6 @@ export async function runSteps({ db, writer, signal }: StepContext, steps: Itera
 }
 
 function isWalLong(db: Database): boolean {
-  const [{ log, checkpointed }] = db.pragma('wal_checkpoint(NOOP)') as [WalState];
-  return log >= WAL_FRAMES_MAX && checkpointed < log;
+  const { frames, left } = checkpoint(db, 'NOOP');
+  return frames >= WAL_FRAMES_MAX && left > 0;
 }

@@ -6,9 +6,9 @@ import worker from 'node:worker_threads';
 import type { Database } from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
-import { Checkpointer, type WalState } from '../../../src/store/db/checkpointer.ts';
+import * as limits from '../../../src/base/limits.ts';
+import { Checkpointer, checkpoint } from '../../../src/store/db/checkpointer.ts';
 import { PAGE_BYTES } from '../../../src/store/db/schema.ts';
-import { watchWal } from '../../../src/store/db/watchWal.ts';
 import { Store } from '../../../src/store/store.ts';
 import { stopClock } from '../../harness/clock.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
@@ -17,6 +17,7 @@ import { court, fillWal, otherConnection, recorder, scratch } from '../../harnes
 
 /** Frames in the WAL: fewer than a checkpoint is made for, enough for one, and too many for this thread. */
 const [FEW, DUE, LONG] = [900, 1_100, 4_200];
+const MIB = 1024 ** 2;
 
 function make(t: Test) {
   const { folder, db } = scratch(t);
@@ -24,9 +25,8 @@ function make(t: Test) {
   db.pragma('busy_timeout = 0');
   const failures: unknown[] = [];
   const checkpoints = new Checkpointer(db, (error) => failures.push(error));
-  const state = () => (db.pragma('main.wal_checkpoint(NOOP)') as [WalState])[0];
-  const left = () => state().log - state().checkpointed;
-  return { folder, db, checkpoints, failures, state, left };
+  const left = () => checkpoint(db, 'NOOP').left;
+  return { folder, db, checkpoints, failures, left };
 }
 
 /** Another program that holds a read transaction until it is ended. */
@@ -37,7 +37,7 @@ function startReading(t: Test, folder: string): Database {
 }
 
 t.test('nothing is checkpointed inside a commit; a short checkpoint runs at once', (t) => {
-  const { db, checkpoints, state, left } = make(t);
+  const { db, checkpoints, left } = make(t);
   const pass = stopClock(t);
   fillWal(db, FEW);
   t.notOk(checkpoints.isDue);
@@ -45,7 +45,7 @@ t.test('nothing is checkpointed inside a commit; a short checkpoint runs at once
   t.notOk(checkpoints.isDue, 'it has just looked');
   pass(1_000);
   t.ok(checkpoints.isDue);
-  t.equal(state().checkpointed, 0, 'nor by SQLite itself');
+  t.ok(left() >= DUE, 'nor by SQLite itself');
   checkpoints.step();
   t.equal(left(), 0);
   t.notOk(checkpoints.isDue, 'and nothing is left to do');
@@ -75,8 +75,6 @@ t.test('behind a reader it is tried again after a pause, and not in every turn',
 t.test('a long one runs in a worker thread; then short ones run here again', async (t) => {
   const { db, checkpoints, failures, left } = make(t);
   fillWal(db, LONG);
-  checkpoints.truncate();
-  t.ok(left() >= LONG, 'too much to be truncated in this thread');
   checkpoints.step();
   t.notOk(checkpoints.isDue, 'while the worker runs');
   await checkpoints.idle();
@@ -88,15 +86,33 @@ t.test('a long one runs in a worker thread; then short ones run here again', asy
   t.strictSame(failures, []);
 });
 
-t.test('a worker thread that has not begun when a sync fails copies nothing', async (t) => {
-  const { db, checkpoints, failures, left } = make(t);
-  fillWal(db, LONG);
-  checkpoints.step();
-  checkpoints.stop();
-  await checkpoints.idle();
-  t.ok(left() >= LONG);
-  t.notOk(checkpoints.isDue, 'nor does another one');
-  t.strictSame(failures, []);
+t.test('behind a reader the WAL exceeds its limit, and is truncated when the reader has gone', async (t) => {
+  const sizes = { WAL_WARN_BYTES: MIB, WAL_MAX_BYTES: 2 * MIB };
+  const { Checkpointer } = await t.mockImport<typeof import('../../../src/store/db/checkpointer.ts')>(
+    '../../../src/store/db/checkpointer.ts',
+    { '../../../src/base/limits.ts': { ...limits, ...sizes } },
+  );
+  mock.timers.enable({ apis: ['setInterval'] });
+  t.teardown(() => mock.timers.reset());
+  const { folder, db } = make(t);
+  let isOver: boolean | undefined;
+  t.teardown(
+    new Checkpointer(db, (error) => void t.error(error)).watch((is) => {
+      isOver = is;
+    }),
+  );
+  const reader = startReading(t, folder);
+  const isOverAfter = (mib: number) => {
+    if (mib > 0) fillWal(db, (mib * MIB) / PAGE_BYTES);
+    mock.timers.tick(1_000);
+    return isOver;
+  };
+  t.equal(isOverAfter(1.5), false);
+  t.equal(isOverAfter(1), true);
+  t.equal(isOverAfter(0), true);
+  reader.exec('COMMIT');
+  t.equal(isOverAfter(0), false, 'with no event');
+  t.equal(fs.statSync(`${db.name}-wal`).size, 0);
 });
 
 t.test('a failed checkpoint, in a worker or not, is reported and followed by a pause', async (t) => {
@@ -149,37 +165,4 @@ t.test('a store that closes waits for the worker', async (t) => {
   await store.close();
   t.strictSame([started, running.size], [1, 0]);
   t.strictSame(told, []);
-});
-
-const MIB = 1024 ** 2;
-
-t.test('behind a reader the WAL is large, then over its limit; both end when the reader has gone', (t) => {
-  mock.timers.enable({ apis: ['setInterval'] });
-  t.teardown(() => mock.timers.reset());
-  const { folder, db } = scratch(t);
-  // As the daemon has it (store.ts).
-  db.pragma('busy_timeout = 0');
-  const told: string[] = [];
-  const on = {
-    walLarge: () => told.push('large'),
-    walSmall: () => told.push('small'),
-    walOver: (isOver: boolean) => told.push(isOver ? 'over' : 'under'),
-  };
-  const limits = { warnBytes: MIB, maxBytes: 2 * MIB };
-  t.teardown(watchWal(new Checkpointer(db, (error) => void t.error(error)), db.name, on, limits));
-  const reader = otherConnection(t, folder);
-  reader.exec('BEGIN; SELECT count(*) FROM session');
-  const lookAfter = (mib: number) => {
-    if (mib > 0) fillWal(db, (mib * MIB) / PAGE_BYTES);
-    mock.timers.tick(1_000);
-    return told.splice(0);
-  };
-  t.strictSame(lookAfter(0.8), []);
-  t.strictSame(lookAfter(0.6), ['large']);
-  t.strictSame(lookAfter(0), [], 'once');
-  t.strictSame(lookAfter(1), ['over']);
-  reader.exec('COMMIT');
-  t.strictSame(lookAfter(0), ['small', 'under'], 'with no event');
-  t.equal(fs.statSync(`${db.name}-wal`).size, 0);
-  t.end();
 });
