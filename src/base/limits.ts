@@ -100,7 +100,7 @@ export const WAL_MAX_BYTES = 1024 * MIB;
 export const FILES_CHECK_MS = 1_000;
 /** Free space in bytes below which the log warns, unless `--min-free` says otherwise: a week of a busy venue. */
 export const MIN_FREE_BYTES = 1024 * MIB;
-/** Milliseconds between attempts to write to a full disk, with or without a request; in between, events are answered 503. */
+/** Milliseconds between attempts to write to a full disk, and between looks for free space; in between, events are answered 503. */
 export const FULL_RETRY_MS = 1_000;
 /** Disk space reserved for a prune on a full disk: its write-ahead log up to a checkpoint, and its first steps. */
 export const RESERVE_BYTES = 6 * MIB;
