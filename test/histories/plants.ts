@@ -141,7 +141,13 @@ export const PLANTS: readonly Plant[] = [
     name: 'copy-keeps-pruned',
     near: ['prune', 'copy'],
     what: 'a copy keeps what the box has deleted',
-    changes: [{ file: 'store/keep/copyRows.ts', from: 'for (const seq of gone) remove.run(seq);', to: '' }],
+    changes: [
+      {
+        file: 'store/keep/copyRows.ts',
+        from: 'if (!isKept) for (const [text',
+        to: "if (!isKept && table !== 'event') for (const [text",
+      },
+    ],
   },
   {
     name: 'copy-keeps-erased',
@@ -150,8 +156,9 @@ export const PLANTS: readonly Plant[] = [
     changes: [
       {
         file: 'store/keep/copyRows.ts',
-        from: 'if (have.get(last) !== look) put.push(row);',
-        to: 'if (!have.has(last)) put.push(row);',
+        from: 'readRows(copy, PART, after, upTo, -1), events)',
+        to: `...[readRows(copy, PART, after, upTo, -1)].flatMap((there) => [there, new Map([...events].map((one) =>
+          [...there].find(([, [seq]]) => seq === one[1][0]) ?? one))]))`,
       },
     ],
   },

@@ -10,10 +10,11 @@ import { LAST_GIVEN_SEQ, readEpochs } from '../db/epochs.ts';
 import { isDatabase, makeDatabase } from '../db/newDatabase.ts';
 import { explain } from '../db/openErrors.ts';
 import { layoutOf, migrate, overwriteDeleted, SCHEMA_VERSION } from '../db/schema.ts';
+import { COPY_EVENTS } from '../db/sizes.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { layoutFault } from '../db/startFault.ts';
 import { withDatabase } from '../db/withDatabase.ts';
-import { differingEvents, eventsOf, readTables, writeEvents, writeTables } from './copyRows.ts';
+import { readEvents, readTables, writeEvents, writeTables } from './copyRows.ts';
 
 /** It becomes a file name, and may come from somebody else's database. */
 const EPOCH = /^[0-9a-f]{24}$/;
@@ -71,34 +72,35 @@ export class CopyFollower {
   async #step(on: (state: CopyState) => void): Promise<boolean> {
     const copy = this.#open();
     try {
-      const have = haveOf(copy, this.#reached);
-      const part = await withDatabase({ data: this.#box }, (db) => db.transaction(() => partFor(have, db))());
+      const have = haveOf(copy);
+      const read = (db: Database.Database) => db.transaction(() => partFor(have, db, this.#reached))();
+      const part = await withDatabase({ data: this.#box }, read);
       if (isEarlier(this.#file, have, part)) {
         copy.close();
         this.#setAside(have.epochs.at(-1)!);
         return true;
       }
-      const [behind, compared] = part.events;
+      const { behind, compared } = part;
       const write = () => {
         writeTables(copy, part.tables);
-        for (const events of part.events) writeEvents(copy, events);
+        for (const events of [behind, compared]) if (events !== undefined) writeEvents(copy, events);
       };
       copy.transaction(write).immediate();
       this.#isElsewhere = !this.#isOnDiskOfBox();
-      on({ epoch: part.epochs.at(-1)!, seq: behind!.upTo });
-      if (compared !== undefined) this.#reached = compared.isLast ? undefined : compared.upTo;
-      if (!behind!.isLast || this.#reached !== undefined) return true;
-      return this.#compare(part.changes);
+      on({ epoch: part.epochs.at(-1)!, seq: Number([...behind.events.values()].at(-1)?.[0] ?? have.seq) });
+      if (compared !== undefined) this.#reached = compared.upTo < have.seq ? compared.upTo : undefined;
+      if (behind.events.size === COPY_EVENTS || this.#reached !== undefined) return true;
+      return this.#compare(part.changes, have.first);
     } finally {
       copy.close();
     }
   }
 
   /** Begins a comparison if something was deleted or erased, or the last one is a day old. @returns whether it does. */
-  #compare(changes: string): boolean {
+  #compare(changes: string, first: number): boolean {
     const agoMs = performance.now() - this.#comparedAt;
     if (agoMs <= (changes === this.#changes ? COMPARE_MS.most : COMPARE_MS.least)) return false;
-    [this.#reached, this.#comparedAt, this.#changes] = [0, performance.now(), changes];
+    [this.#reached, this.#comparedAt, this.#changes] = [first - 1, performance.now(), changes];
     return true;
   }
 
@@ -144,21 +146,18 @@ export class CopyFollower {
   }
 }
 
-/** @param reached the seq from which events are compared; undefined: none are. @returns what a copy has. */
-function haveOf(copy: Database.Database, reached: number | undefined) {
-  const last = copy.prepare<[], [seq: number, receivedMs: number]>(
-    'SELECT seq, received_ms FROM event ORDER BY seq DESC LIMIT 1',
+/** @returns what a copy has. */
+function haveOf(copy: Database.Database) {
+  const ends = copy.prepare<[], { first: number; seq: number; receivedMs?: number }>(
+    'SELECT (SELECT min(seq) FROM event) AS first, seq, received_ms AS receivedMs FROM event ORDER BY seq DESC LIMIT 1',
   );
-  const [seq, receivedMs] = last.raw().get() ?? [0];
-  const afters = reached === undefined ? [seq] : [seq, reached];
-  const parts = afters.map((after) => ({ after, events: eventsOf(copy, after) }));
-  return { epochs: readEpochs(copy).map(({ name }) => name), seq, receivedMs, parts };
+  return { epochs: readEpochs(copy).map(({ name }) => name), ...(ends.get() ?? { first: 1, seq: 0 }) };
 }
 
 type Have = ReturnType<typeof haveOf>;
 
-/** @returns what the box has for a copy. */
-function partFor({ seq, parts }: Have, db: Database.Database) {
+/** @param reached the seq behind which events are compared; undefined: none are. @returns what the box has for a copy. */
+function partFor({ seq }: Have, db: Database.Database, reached: number | undefined) {
   const number = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
   const lastGiven = number(`SELECT ${LAST_GIVEN_SEQ}`);
   const deleted = lastGiven - number('SELECT sum(events) FROM session_total');
@@ -169,7 +168,8 @@ function partFor({ seq, parts }: Have, db: Database.Database) {
     receivedMs: db.prepare<[number], number>('SELECT received_ms FROM event WHERE seq = ?').pluck().get(seq),
     changes: `${deleted} ${number('SELECT sum(finished_ms) FROM erasure')}`,
     tables: readTables(db),
-    events: parts.map(({ after, events }) => differingEvents(db, after, events)),
+    behind: readEvents(db, seq),
+    compared: reached === undefined ? undefined : readEvents(db, reached, reached + COPY_EVENTS),
   };
 }
 
