@@ -141,13 +141,7 @@ export const PLANTS: readonly Plant[] = [
     name: 'copy-keeps-pruned',
     near: ['prune', 'copy'],
     what: 'a copy keeps what the box has deleted',
-    changes: [
-      {
-        file: 'store/keep/copyRows.ts',
-        from: 'if (!isKept) for (const [text',
-        to: "if (!isKept && table !== 'event') for (const [text",
-      },
-    ],
+    changes: [{ file: 'store/keep/copyRows.ts', from: 'if (!isKept) for', to: 'if (table === "") for' }],
   },
   {
     name: 'copy-keeps-erased',
@@ -157,8 +151,7 @@ export const PLANTS: readonly Plant[] = [
       {
         file: 'store/keep/copyRows.ts',
         from: 'readRows(copy, PART, after, upTo, -1), events)',
-        to: `...[readRows(copy, PART, after, upTo, -1)].flatMap((there) => [there, new Map([...events].map((one) =>
-          [...there].find(([, [seq]]) => seq === one[1][0]) ?? one))]))`,
+        to: '...((there) => [there, new Map([...events].map((one) => [...there].find(([, [seq]]) => seq === one[1][0]) ?? one))])(readRows(copy, PART, after, upTo, -1)))',
       },
     ],
   },

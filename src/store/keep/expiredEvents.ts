@@ -35,12 +35,6 @@ export class Expired {
   held = 0;
 }
 
-/** An event to delete. */
-interface ExpiredEvent {
-  readonly seq: number;
-  readonly session: number;
-}
-
 /** Whether other records go as well, which hold events of any type and session. */
 export function isOfAll({ type, session }: PruneSelection): boolean {
   return type === undefined && session === undefined;
@@ -62,28 +56,26 @@ export function* expiredEvents(
   const session = name === undefined ? undefined : sessionId(db, name);
   const of = session === undefined ? 'event' : 'session_event WHERE session = @session';
   const bounds = db.prepare<[object], [first: number | null, last: number | null]>(
-    `SELECT min(seq), max(seq) FROM ${of}`,
+    `SELECT (SELECT min(seq) FROM ${of}), (SELECT max(seq) FROM ${of})`,
   );
   const [first, last] = bounds.raw().get({ session }) ?? [];
   const end = session === undefined ? yield* lastBefore(db, beforeMs, nowMs) : (last ?? 0);
   const heldFrom = hold ? Math.max(hold.afterSeq, yield* lastBefore(db, hold.beforeMs, nowMs)) : end;
   const isType = type === undefined ? '' : 'AND origin IN (SELECT id FROM origin WHERE type = @type)';
   const isSession = session === undefined ? '' : 'AND session = @session';
-  const read = db.prepare<[object], ExpiredEvent>(`
-    SELECT seq, session FROM event WHERE seq > @after AND seq <= @upTo ${isSession} ${isType} ORDER BY seq`);
+  const read = db.prepare<[object], { readonly seq: number; readonly session: number }>(`
+    SELECT seq, session FROM event WHERE seq > @after AND seq <= @upTo ${isSession} ${isType} ORDER BY seq LIMIT @limit`);
   const sessions = new Set<number>();
   for (let after = (first ?? 1) - 1; after < end; ) {
-    const upTo = Math.min(end, after + LOOKS_PER_ROW * rows());
-    const found = read.all({ session, type, after, upTo });
+    const limit = rows();
+    const upTo = Math.min(end, after + LOOKS_PER_ROW * limit);
+    const found = read.all({ session, type, after, upTo, limit });
     const due = found.filter(({ seq }) => seq <= heldFrom);
     tally.held += found.length - due.length;
-    do {
-      const batch = due.splice(0, rows());
-      tally.events += batch.length;
-      for (const { session } of batch) tally.sessions = sessions.add(session).size;
-      yield batch.map(({ seq }) => seq);
-    } while (due.length > 0);
-    after = upTo;
+    tally.events += due.length;
+    for (const { session } of due) tally.sessions = sessions.add(session).size;
+    yield due.map(({ seq }) => seq);
+    after = found.length < limit ? upTo : found.at(-1)!.seq;
   }
 }
 

@@ -2,10 +2,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import Database from 'better-sqlite3';
 import {
   createPartial,
   explainWriteErrors,
+  partialNameOf,
   publish,
   removeLeftovers,
   removePartial,
@@ -28,20 +28,18 @@ import { type Contents, verifyDatabase } from './verifyDatabase.ts';
 /** How often the copy is synced while it is being written: one sync of the whole copy would hold up the daemon's. */
 const COPY_SYNC_MS = 100;
 
-const fdatasync = promisify(fs.fdatasync);
+const SPOILED =
+  'it was removed. Check its disk; "courtd check --full" shows whether the database is damaged too.';
 
-interface MadeBackup extends Contents {
-  readonly file: string;
-  readonly bytes: number;
-}
+const fdatasync = promisify(fs.fdatasync);
 
 /**
  * Copies the database, as it is at one moment, and notes when.
  * @param place a directory, which keeps its newest backups, or a new file that ends in .db.
  * @param keep how many backups a directory keeps.
- * @throws {OperatorError} why nothing was written there.
+ * @returns the file, its bytes, and what it contains. @throws {OperatorError} why nothing was written there.
  */
-export function makeBackup(data: DataDirectory, place: string, keep: number): Promise<MadeBackup> {
+export function makeBackup(data: DataDirectory, place: string, keep: number) {
   const keepsSeveral = explainWriteErrors(place, () => isDirectory(place));
   return withDatabase({ data }, async () => {
     // As late as can be: another backup that ended in between would have taken the name.
@@ -107,11 +105,12 @@ function removeOlder(directory: string, made: string, keep: number): void {
  * WAL of the database cannot be truncated meanwhile.
  */
 async function copyDatabase(file: string, target: string): Promise<Contents> {
-  const partial = createPartial(target);
+  const partial = partialNameOf(target);
   const cancelCleanup = cleanUpOnExit(() => removePartial(partial));
   try {
+    createPartial(target);
     await writeCopy(file, partial);
-    const contents = verified(partial, target);
+    const contents = verifyDatabase(partial, `The copy written to ${target}`, SPOILED);
     publish(partial, target);
     return contents;
   } catch (error) {
@@ -138,19 +137,6 @@ async function writeCopy(file: string, partial: string): Promise<void> {
   }
   const failure = await copying;
   if (failure !== undefined) throw failure;
-}
-
-function verified(copy: string, target: string): Contents {
-  const db = new Database(copy, { readonly: true });
-  try {
-    return verifyDatabase(db);
-  } catch (error) {
-    throw new OperatorError(
-      `The copy written to ${target} ${(error as Error).message}: it was removed. Check its disk; "courtd check --full" shows whether the database is damaged too.`,
-    );
-  } finally {
-    db.close();
-  }
 }
 
 /** A failed write can only be one to the copy: nothing else is written. */

@@ -14,7 +14,6 @@ import {
 } from '../../base/atomicFile.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
-import { OperatorError } from '../../base/operatorError.ts';
 import { cleanUpOnExit } from '../../base/signals.ts';
 import { completeKeys } from '../db/completeKeys.ts';
 import { lockDirectory } from '../db/directoryLock.ts';
@@ -104,9 +103,9 @@ async function complete(
 ): Promise<Omit<Restored, 'previousDatabase'>> {
   const target = directory.file('database');
   const kept = keptOf(target);
+  const contents = verifyDatabase(partial, name, 'nothing was changed. Restore another backup.');
   const db = new Database(partial, { fileMustExist: true });
   try {
-    const contents = verified(db, name);
     // The whole file is synced before it gets its name (atomicFile.ts).
     db.pragma('synchronous = OFF');
     overwriteDeleted(db);
@@ -129,18 +128,6 @@ async function complete(
     return { ...contents, events, salvaged, isLedgerLost };
   } finally {
     db.close();
-  }
-}
-
-function verified(db: Database.Database, name: string): Contents {
-  try {
-    // Nothing is left beside it: a WAL is copied into it, and a transaction that was cut off is rolled back.
-    db.pragma('journal_mode = MEMORY');
-    return verifyDatabase(db);
-  } catch (error) {
-    if (failureKind(error) === 'full') throw error;
-    const what = error instanceof OperatorError ? error.message : 'is damaged';
-    throw new OperatorError(`${name} ${what}: nothing was changed. Restore another backup.`);
   }
 }
 

@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
 import { keyHash } from '../db/keyHash.ts';
 import { layoutOf, SCHEMA_VERSION } from '../db/schema.ts';
+import { failureKind } from '../db/sqliteErrors.ts';
 import { startFault } from '../db/startFault.ts';
 import { Damage } from '../read/damage.ts';
 import { EVENT_COLUMNS, EVENTS, isVerified, type StoredEvent } from '../read/storedEvent.ts';
@@ -63,19 +64,17 @@ export function checkConsistency(db: Database.Database, on: (events: number) => 
 }
 
 /**
- * Reads every page and verifies every event of a copy that nobody else has open, and checks what a start does.
- * @throws {OperatorError} if it is not an intact courtd database that this version can read; the message
- * is the end of a sentence about it.
+ * Reads every page and verifies every event of a copy that nobody else has open, and checks what a start does. Nothing is left beside
+ * the copy: a WAL is copied into it, and a transaction that was cut off is rolled back.
+ * @param name of the copy, and `advice` what has become of it and what to do, for a sentence.
+ * @throws {OperatorError} if it is not an intact courtd database that this version can read.
  */
-export function verifyDatabase(db: Database.Database): Contents {
+export function verifyDatabase(file: string, name: string, advice: string): Contents {
+  const db = new Database(file, { fileMustExist: true });
   try {
-    const version = layoutOf(db);
-    if (version === 0) throw new OperatorError('is not a courtd database');
-    if (version > SCHEMA_VERSION)
-      throw new OperatorError('was written by a newer courtd, which can restore it');
-    if (db.pragma('integrity_check', { simple: true }) !== 'ok') throw new OperatorError('is damaged');
-    const fault = startFault(db);
-    if (fault !== undefined) throw new OperatorError(fault);
+    db.pragma('journal_mode = MEMORY');
+    const fault = faultOf(db);
+    if (fault !== undefined) throw new OperatorError(`${name} ${fault}: ${advice}`);
     const contents = db.prepare<[], Contents>(`
       SELECT count(*) AS events, count(DISTINCT session) AS sessions, coalesce(max(seq), 0) AS lastSeq,
              (SELECT received_ms FROM event ORDER BY seq DESC LIMIT 1) AS newestMs FROM event`);
@@ -84,9 +83,19 @@ export function verifyDatabase(db: Database.Database): Contents {
     for (const { name, counted, found } of miscounted.iterate()) damage.miscount(name, counted, found);
     return { ...contents.get()!, ...(damage.isFound && { damage: `${damage}` }) };
   } catch (error) {
-    if (error instanceof Database.SqliteError) throw new OperatorError(`is damaged (${error.code})`);
-    throw error;
+    if (!(error instanceof Database.SqliteError) || failureKind(error) === 'full') throw error;
+    throw new OperatorError(`${name} is damaged: ${advice}`);
+  } finally {
+    db.close();
   }
+}
+
+/** @returns the end of a sentence about a database that cannot be used; undefined if it can. */
+function faultOf(db: Database.Database): string | undefined {
+  const version = layoutOf(db);
+  if (version === 0) return 'is not a courtd database';
+  if (version > SCHEMA_VERSION) return 'was written by a newer courtd, which can restore it';
+  return db.pragma('integrity_check', { simple: true }) === 'ok' ? startFault(db) : 'is damaged';
 }
 
 /** Verifies every event. @param on is called with how many were read. @returns those that do not match their checksum. */
