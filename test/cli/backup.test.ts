@@ -9,7 +9,7 @@ import { stoppedBox } from '../harness/scratchStore.ts';
 
 runInProcess();
 
-const large = stoppedBox(t, 5_000);
+const large = stoppedBox(t, 2_000);
 
 const NAME = /^courtd-\d{8}T\d{6}Z\.db$/;
 const SENTENCE = /^courtd: [^\n]+\n$/;
@@ -18,11 +18,11 @@ t.test('a backup of a running daemon is a whole copy, and no camera is rejected'
   const folder = temporaryFolder(t);
   const daemon = await Daemon.start(t, ['--rate-limit', '0']);
   const cameras = new Cameras(t, daemon);
-  await cameras.more(1_000);
+  await cameras.more(300);
   const before = [...cameras.acknowledged];
   const { status, stderr } = await run(BIN, ['backup', folder, '--data', daemon.data]);
   t.equal(status, 0, stderr);
-  await cameras.more(1_000);
+  await cameras.more(300);
   await cameras.stop();
   t.strictSame([...cameras.refused], [], 'no request was refused');
   const [, file = '', events] = /written to (\S+): .*, (\d+) events, /.exec(stderr) ?? [];

@@ -85,7 +85,7 @@ export class RawClient {
     return new RawClient(socket);
   }
 
-  /** Connects, sends this, and waits for the first answer. */
+  /** Connects, sends this, waits for the first answer, and disconnects. */
   static async ask(
     t: Cleanup,
     daemon: Daemon,
@@ -94,7 +94,9 @@ export class RawClient {
   ): Promise<Answer> {
     const client = await RawClient.connect(t, daemon, localAddress);
     client.send(bytes);
-    return client.next();
+    const answer = await client.next();
+    client.socket.destroy();
+    return answer;
   }
 
   send(bytes: string | Buffer): void {
