@@ -12,7 +12,7 @@ import type { ServeOptions } from '../src/cli/verbs/daemon.ts';
 import { serve } from '../src/cli/verbs/runDaemon.ts';
 import { lockDirectory } from '../src/store/db/directoryLock.ts';
 import { openDatabase } from '../src/store/db/openDatabase.ts';
-import { isValid, rotateToken, tokenFinder } from '../src/store/tokens/tokens.ts';
+import { findToken, isValid, rotateToken } from '../src/store/tokens/tokens.ts';
 
 /**
  * `npm start` runs courtd for this machine only, with its data in ./data, and prints a command to try it. It takes the flags
@@ -54,7 +54,7 @@ function prepare(data: DataDirectory): string {
     try {
       const file = data.at(TOKEN_FILE);
       const known = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim() : '';
-      const token = tokenFinder(db)(known);
+      const token = findToken(db, known);
       if (token !== undefined && isValid(token, Date.now())) return known;
       // It has expired, is revoked, belongs to another database, or does not exist yet.
       const made = rotateToken(db, TOKEN_GRACE_S, Date.now());

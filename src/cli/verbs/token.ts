@@ -43,19 +43,10 @@ export function define(command: Command): void {
 /** Prints the new token alone on standard output, and then the addresses for cameras. `grace` is in seconds. */
 async function rotate(options: DataOption & { readonly grace: number }): Promise<void> {
   const now = Date.now();
-  const rotateIn = (db: Database) => {
-    const rotation = rotateToken(db, options.grace, now);
-    try {
-      printNow(`${rotation.token}\n`);
-    } catch (error) {
-      // Nobody has seen the new token, so the venue keeps the ones that it has.
-      rotation.undo();
-      throw error;
-    }
-    return rotation.older;
-  };
   const isNew = !fs.existsSync(options.data.file('database'));
-  const older = await withDatabase(options, rotateIn, { create: true });
+  const rotate = (db: Database) => rotateToken(db, options.grace, now);
+  const { token, older } = await withDatabase(options, rotate, { create: true });
+  printNow(`${token}\n`);
   const end = isoTime(now + options.grace * 1000);
   const ends = options.grace === 0 ? 'no longer work' : `stop working at ${end} at the latest`;
   const ending = older === 0 ? '' : ` The older tokens ${ends}.`;

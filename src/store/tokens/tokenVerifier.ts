@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Database, Statement } from 'better-sqlite3';
 import { Problem, unavailable } from '../../protocol/errors.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
-import { hashOf, type Token, tokenEndMs, tokenFinder, tokenState } from './tokens.ts';
+import { findToken, hashOf, tokenEndMs, tokenState } from './tokens.ts';
 import { type OldToken, OldTokenUse } from './tokenUse.ts';
 
 /** Milliseconds between writes of a token's last use: each is a commit, and wears the flash. */
@@ -14,14 +14,11 @@ interface Use {
 }
 
 /** A token that is not revoked, as a presented one is compared with it. */
-interface TokenHash {
+interface KnownToken {
   readonly id: number;
   readonly hash: Buffer;
   readonly expires_ms: number | null;
-}
-
-/** Its end is on the monotonic clock: setting the clock of the box neither ends nor prolongs a grace. */
-interface TimedToken extends TokenHash {
+  /** On the monotonic clock: setting the clock of the box neither ends nor prolongs a grace. */
   readonly endsAt: number;
 }
 
@@ -30,14 +27,12 @@ export class TokenVerifier {
   readonly #db: Database;
   readonly #fatal: (error: unknown) => void;
   readonly #dataVersion: Statement<[], number>;
-  readonly #hashes: Statement<[], TokenHash>;
+  readonly #hashes: Statement<[], Omit<KnownToken, 'endsAt'>>;
   readonly #uses = new Map<number, Use>();
   readonly #oldUse = new OldTokenUse();
   readonly #newestMs: Statement<[], number>;
-  readonly #find: (token: string) => Token | undefined;
-  #tokens: readonly TimedToken[] = [];
-  /** Those that had not expired when they were read: after years of rotations one or two. Every request is compared with them. */
-  #unexpired: readonly TimedToken[] = [];
+  /** After years of rotations one or two, because those that have ended are revoked. Every request is compared with all. */
+  #tokens: readonly KnownToken[] = [];
   #seenVersion: number | undefined;
   #isFresh = false;
   #isFailed = false;
@@ -51,7 +46,6 @@ export class TokenVerifier {
     this.#dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
     this.#hashes = db.prepare('SELECT id, hash, expires_ms FROM token WHERE revoked_ms IS NULL');
     this.#newestMs = db.prepare<[], number>('SELECT coalesce(max(created_ms), 0) FROM token').pluck();
-    this.#find = tokenFinder(db);
   }
 
   /** @returns whether any token could be accepted now; true if that cannot be read. */
@@ -89,7 +83,7 @@ export class TokenVerifier {
    * @throws {Problem} as `accepts` does.
    */
   whyInvalid(token: string): string {
-    const known = this.#guarded(() => this.#find(token));
+    const known = this.#guarded(() => findToken(this.#db, token));
     const endMs = known && tokenEndMs(known);
     if (known === undefined || endMs == null) return 'unknown token';
     const how = tokenState(known, Date.now()) === 'revoked' ? 'was revoked' : 'expired';
@@ -121,9 +115,9 @@ export class TokenVerifier {
    * Asks the database once per turn of the event loop: requests that have been read by then were sent earlier.
    * @throws {Problem} 503 if the tokens cannot be read: without them no request can be answered 401 either.
    */
-  #current(): readonly TimedToken[] {
+  #current(): readonly KnownToken[] {
     if (this.#isFailed) throw unavailable('failed');
-    if (this.#isFresh) return this.#unexpired;
+    if (this.#isFresh) return this.#tokens;
     this.#guarded(() => {
       const version = this.#dataVersion.get();
       if (version !== this.#seenVersion) this.#read();
@@ -133,7 +127,7 @@ export class TokenVerifier {
     setImmediate(() => {
       this.#isFresh = false;
     });
-    return this.#unexpired;
+    return this.#tokens;
   }
 
   /** @throws {Problem} 503 if the database cannot be read. */
@@ -164,6 +158,5 @@ export class TokenVerifier {
       const endsAt = leftMs > 0 ? now + leftMs : Number.NEGATIVE_INFINITY;
       return { ...token, endsAt: known.get(`${id} ${expires_ms}`) ?? endsAt };
     });
-    this.#unexpired = this.#tokens.filter(({ endsAt }) => endsAt > now);
   }
 }

@@ -52,8 +52,6 @@ interface Rotation {
   readonly token: string;
   /** Older tokens that were still valid. */
   readonly older: number;
-  /** Reverts the rotation, if nobody has seen the token. */
-  undo(): void;
 }
 
 /**
@@ -69,19 +67,14 @@ export function rotateToken(db: Database, graceS: number, nowMs: number, given?:
   // A token that has ended stays ended, even if the clock is set back: by its time alone it would be valid again.
   const endedMs = graceS === 0 ? nowMs : null;
   const add = db.prepare('INSERT INTO token (hash, created_ms) VALUES (?, ?)');
-  const remove = db.prepare('DELETE FROM token WHERE id = ?');
   const rotate = db.transaction(() => {
     const before = listTokens(db).filter((old) => isValid(old, nowMs));
     for (const old of before) setEnd.run(Math.min(old.expires_ms ?? expiresMs, expiresMs), endedMs, old.id);
-    return { before, made: add.run(hashOf(token), nowMs).lastInsertRowid };
+    add.run(hashOf(token), nowMs);
+    return before.length;
   });
   rewriteWal(db);
-  const { before, made } = withReserve(DataDirectory.of(db.name), () => rotate.immediate());
-  const undo = db.transaction(() => {
-    for (const old of before) setEnd.run(old.expires_ms, old.revoked_ms, old.id);
-    remove.run(made);
-  });
-  return { token, older: before.length, undo: () => undo.immediate() };
+  return { token, older: withReserve(DataDirectory.of(db.name), () => rotate.immediate()) };
 }
 
 /**
@@ -113,12 +106,11 @@ export function listTokens(db: Database): Token[] {
 }
 
 /**
- * @returns a look-up by index of any token that ever existed. It is not in constant time: that may reveal
- * bits of the SHA-256 of a token, from which nobody derives 32 random bytes.
+ * Looks any token up that ever existed. That is not in constant time: it may reveal bits of the SHA-256 of a token, from which nobody
+ * derives 32 random bytes.
  */
-export function tokenFinder(db: Database): (token: string) => Token | undefined {
-  const find = db.prepare<[Buffer], Token>(`SELECT ${COLUMNS} FROM token WHERE hash = ?`);
-  return (token) => find.get(hashOf(token));
+export function findToken(db: Database, token: string): Token | undefined {
+  return db.prepare<[Buffer], Token>(`SELECT ${COLUMNS} FROM token WHERE hash = ?`).get(hashOf(token));
 }
 
 /** @returns the SHA-256 of a token. */

@@ -27,11 +27,8 @@ t.test('a token that a rotation without grace has ended stays so on a clock that
   // As after a kill of the daemon: a new one knows of no clock but that of the box.
   const isValid = () => new TokenVerifier(db, (error) => void t.error(error)).accepts(token, '192.0.2.7');
   const { token } = rotateToken(db, 3_600, nowMs + 9_000_000);
-  const { undo } = rotateToken(db, 0, nowMs + 9_000_000);
-  t.notOk(isValid());
-  undo();
-  t.ok(isValid(), 'nobody has seen the new one');
   rotateToken(db, 0, nowMs + 9_000_000);
+  t.notOk(isValid());
   rotateToken(db, 3_600, nowMs);
   t.notOk(isValid(), 'nor does a later rotation bring it back');
   t.equal(tokenState(listTokens(db)[0]!, nowMs), 'expired');
