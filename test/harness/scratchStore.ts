@@ -1,11 +1,11 @@
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
-import type { Arrival, CourtEvent } from '../../src/protocol/courtEvent.ts';
+import type { CourtEvent } from '../../src/protocol/courtEvent.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { Problem } from '../../src/protocol/errors.ts';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
-import { checksumOf, type EotHalves, nsOf, originChecksum } from '../../src/store/db/checksum.ts';
+import { checksumOf, originChecksum } from '../../src/store/db/checksum.ts';
 import { keyHash } from '../../src/store/db/keyHash.ts';
 import { openDatabase } from '../../src/store/db/openDatabase.ts';
 import { PAGE_BYTES } from '../../src/store/db/schema.ts';
@@ -13,6 +13,7 @@ import { sessionCounter } from '../../src/store/db/sessionCounter.ts';
 import type { PruneSelection } from '../../src/store/keep/expiredEvents.ts';
 import { type Pruned, pruneEvents } from '../../src/store/keep/pruneEvents.ts';
 import type { StepProgress, StepWriter } from '../../src/store/keep/steps.ts';
+import { EVENT_COLUMNS, EVENTS, type StoredEvent } from '../../src/store/read/storedEvent.ts';
 import type { StoreEvents } from '../../src/store/store.ts';
 import { Appender, type Counts } from '../../src/store/write/appender.ts';
 import { type Cleanup, type CommandResult, courtd, temporaryFolder } from './daemon.ts';
@@ -126,15 +127,10 @@ export function* stepsOf(steps: Iterable<(() => void) | undefined>): Generator<(
 
 /** Makes the checksums right of events `e` that a test has changed. @param where in SQL; absent: all. */
 export function reseal(db: Database.Database, where = 'true'): void {
-  type Row = Arrival & EotHalves;
-  const rows = db.prepare<[], Row>(`
-    SELECT e.seq, s.name AS sessionId, e.event_id AS eventId, e.revision, e.eot, e.eot_ns >> 32 AS eotHigh,
-           e.eot_ns & 4294967295 AS eotLow, o.type, o.court AS courtId, o.venue AS venueId, e.confidence, o.source,
-           o.schema_version AS schemaVersion, e.received_ms AS receivedMs, e.payload, e.extra, e.erased
-      FROM event e JOIN session s ON s.id = e.session JOIN origin o ON o.id = e.origin WHERE ${where}`);
+  const rows = db.prepare<[], StoredEvent>(`SELECT ${EVENT_COLUMNS} FROM ${EVENTS} WHERE ${where}`);
   const set = db.prepare('UPDATE event SET checksum = ? WHERE seq = ?');
   for (const row of rows.all()) {
-    const sum = checksumOf({ ...row, eotNs: nsOf(row.eotHigh, row.eotLow) }, row, originChecksum(row));
+    const sum = checksumOf({ ...row, eotNs: BigInt(row.eotDigits) }, row, originChecksum(row));
     set.run(sum, row.seq);
   }
 }

@@ -1,8 +1,12 @@
 import { crc32 } from 'node:zlib';
 import type { Arrival, CourtEvent } from '../../protocol/courtEvent.ts';
 
+const NAMES = ['type', 'courtId', 'venueId', 'source', 'schemaVersion'] as const;
+const TEXTS = [...NAMES, 'sessionId', 'eventId', 'eot', 'eotDigits', 'payload'] as const;
+const NUMBERS = ['revision', 'confidence', 'receivedMs'] as const;
+
 /** The names that a camera repeats in every event (schema.ts). */
-export type OriginNames = Pick<CourtEvent, 'type' | 'courtId' | 'venueId' | 'source' | 'schemaVersion'>;
+export type OriginNames = Pick<CourtEvent, (typeof NAMES)[number]>;
 
 /**
  * The checksum of an event (../../ARCHITECTURE.md#checksums): a CRC-32 over all that the event is. It has the names themselves and
@@ -10,23 +14,16 @@ export type OriginNames = Pick<CourtEvent, 'type' | 'courtId' | 'venueId' | 'sou
  */
 type Summed = Omit<Arrival, keyof OriginNames>;
 
-/** A 64-bit instant in two halves, because a JavaScript number cannot hold it: `eot_ns >> 32`, `eot_ns & 0xffffffff`. */
-export interface EotHalves {
-  readonly eotHigh: number;
-  readonly eotLow: number;
+/** An event as it is stored, with its names. */
+export interface SummedRow extends Arrival {
+  /** Nanoseconds since 1970-01-01T00:00:00Z, as decimal digits: a JavaScript number cannot hold them. */
+  readonly eotDigits: string;
+  readonly checksum: number;
 }
-
-const NS_PER_MS = 1_000_000;
-/** 2 ** 32 ns in whole milliseconds, and the rest. */
-const [HIGH_MS, HIGH_REST_NS] = [4_294, 967_296];
 
 /** Numbers of an event, as 64-bit words in the byte order of x86 and ARM. */
 const words = new BigInt64Array(5);
-const [doubles, signed, unsigned] = [
-  new Float64Array(words.buffer),
-  new Int32Array(words.buffer),
-  new Uint32Array(words.buffer),
-];
+const [doubles, unsigned] = [new Float64Array(words.buffer), new Uint32Array(words.buffer)];
 
 /** @returns the checksum of the names of an origin, with which that of an event begins. */
 export function originChecksum({ venueId, courtId, source, type, schemaVersion }: OriginNames): number {
@@ -44,30 +41,15 @@ export function checksumOf(
   return sum(event, arrival, origin);
 }
 
-/**
- * @param origin see originChecksum. @param checksum as stored.
- * @returns whether a row is what was written. Its types are compared, too: damage turns a text into bytes, or 0 into NULL.
- */
-export function isIntact(row: Summed & EotHalves, origin: number, checksum: number): boolean {
-  if (!hasTypes(row)) return false;
-  signed[9] = row.eotHigh;
-  unsigned[8] = row.eotLow;
-  return sum(row, row, origin) === checksum;
-}
-
-function hasTypes(row: Summed & EotHalves): boolean {
-  return (
-    typeof row.sessionId === 'string' &&
-    typeof row.eventId === 'string' &&
-    typeof row.revision === 'number' &&
-    typeof row.eot === 'string' &&
-    typeof row.eotHigh === 'number' &&
-    typeof row.eotLow === 'number' &&
-    typeof row.confidence === 'number' &&
-    typeof row.receivedMs === 'number' &&
-    typeof row.payload === 'string' &&
-    (row.extra === null || typeof row.extra === 'string')
-  );
+/** @returns whether a row is what was written. Its types are compared, too: damage turns a text into bytes, or 0 into NULL. */
+export function isIntact(row: SummedRow): boolean {
+  const hasTypes =
+    TEXTS.every((name) => typeof row[name] === 'string') &&
+    NUMBERS.every((name) => typeof row[name] === 'number') &&
+    (row.extra === null || typeof row.extra === 'string');
+  if (!hasTypes) return false;
+  words[4] = BigInt(row.eotDigits);
+  return sum(row, row, originChecksum(row)) === row.checksum;
 }
 
 /** The texts, begun with the numbers: another call for these, or their decimal digits, took a third longer. */
@@ -93,14 +75,4 @@ function mixed(start: number): number {
     mix ^= mix >>> 15;
   }
   return mix >>> 0;
-}
-
-/** @returns the milliseconds since 1970-01-01T00:00:00Z of an eot, rounded down. */
-export function msOf(eotHigh: number, eotLow: number): number {
-  return eotHigh * HIGH_MS + Math.floor((eotHigh * HIGH_REST_NS + eotLow) / NS_PER_MS);
-}
-
-/** @returns the nanoseconds since 1970-01-01T00:00:00Z. */
-export function nsOf(eotHigh: number, eotLow: number): bigint {
-  return (BigInt(eotHigh) << 32n) | BigInt(eotLow);
 }

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { NS_PER_MS } from '../../base/units.ts';
 import { NOTHING } from '../../protocol/playerRedaction.ts';
-import { checksumOf, nsOf, originChecksum } from '../db/checksum.ts';
+import { checksumOf, originChecksum } from '../db/checksum.ts';
 import { overwriteDeleted } from '../db/schema.ts';
 import { Damage } from '../read/damage.ts';
 import { EVENT_COLUMNS, EVENTS, isVerified, type StoredEvent } from '../read/storedEvent.ts';
@@ -152,7 +152,7 @@ function leftOf(found: StoredEvent, redactor: Redactor) {
   const { payload, extra, checksum } = found;
   if (!isVerified(found, new Damage()))
     return redactor.names(`${payload} ${extra}`) ? { ...NOTHING, checksum } : undefined;
-  const event = { ...found, eotNs: nsOf(found.eotHigh, found.eotLow) };
+  const event = { ...found, eotNs: BigInt(found.eotDigits) };
   const left = redactor.redact(event);
   if (left === event) return undefined;
   return { payload: left.payload, extra: left.extra, checksum: checksumOf(left, left, originChecksum(left)) };

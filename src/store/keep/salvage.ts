@@ -2,7 +2,6 @@ import fs from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { BATCH_EVENTS, COMMAND_BUSY_MS } from '../../base/limits.ts';
-import { nsOf } from '../db/checksum.ts';
 import { type Epoch, readEpochs, sharedUpTo } from '../db/epochs.ts';
 import { Damage } from '../read/damage.ts';
 import { EVENT_COLUMNS, EVENTS, isVerified, type StoredEvent } from '../read/storedEvent.ts';
@@ -41,7 +40,7 @@ export async function salvage(
   const appender = new Appender(db);
   const append = db.transaction((events: readonly StoredEvent[]) => {
     const batches = events.map((event) => ({
-      events: [{ ...event, eotNs: nsOf(event.eotHigh, event.eotLow) }],
+      events: [{ ...event, eotNs: BigInt(event.eotDigits) }],
       receivedMs: event.receivedMs,
     }));
     for (const { accepted } of appender.append(batches)) salvaged.accepted += accepted;

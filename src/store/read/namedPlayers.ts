@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { READ_CHUNK_ROWS } from '../../base/limits.ts';
 import { playerOf } from '../../protocol/playerRedaction.ts';
-import { nsOf } from '../db/checksum.ts';
 import { isErasedName } from '../write/redactor.ts';
 import { arrivalsAfter } from './arrivals.ts';
 import type { Damage } from './damage.ts';
@@ -30,7 +29,7 @@ export function* readNamed(db: Database, damage: Damage) {
       const player = playerOf(event.payload);
       // The last chunk may have some that came meanwhile.
       if (player !== undefined && event.seq <= lastSeq)
-        events.push({ ...event, player, eotNs: nsOf(event.eotHigh, event.eotLow) });
+        events.push({ ...event, player, eotNs: BigInt(event.eotDigits) });
     }
     yield { events, upTo, lastSeq };
   }

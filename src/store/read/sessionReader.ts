@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { READ_CHUNK_ROWS } from '../../base/limits.ts';
 import type { Arrival } from '../../protocol/courtEvent.ts';
-import { msOf, nsOf } from '../db/checksum.ts';
 import { LAST_GIVEN_SEQ } from '../db/epochs.ts';
 import { Damage } from './damage.ts';
 import { chunkOf, EVENT_COLUMNS, EVENTS, type StoredEvent } from './storedEvent.ts';
@@ -48,12 +47,10 @@ export interface AsOf {
 export function readSession(db: Database, session: number, filter: EventFilter = {}, damage = new Damage()) {
   const ms = Date.now();
   const { name, counted, found, seq } = db.transaction(() => {
-    order(db, SESSION_EVENTS, session);
-    const look = db.prepare<[number], { name: string; counted: number; found: number; seq: number }>(`
-      SELECT ifnull(name, '') AS name, ifnull(events, 0) AS counted, ${LAST_GIVEN_SEQ} AS seq,
-             (SELECT count(DISTINCT seq) FROM temp.ordered) AS found
+    const look = db.prepare<[number], { name: string; counted: number; seq: number }>(`
+      SELECT ifnull(name, '') AS name, ifnull(events, 0) AS counted, ${LAST_GIVEN_SEQ} AS seq
         FROM (SELECT ? AS session) LEFT JOIN session_total ON id = session`);
-    return look.get(session)!;
+    return { ...look.get(session)!, found: order(db, SESSION_EVENTS, session) };
   })();
   if (found !== counted) damage.miscount(name, counted, found);
   const chunks = readOrdered(db, damage).map((events) => events.filter((event) => passes(event, filter)));
@@ -63,36 +60,39 @@ export function readSession(db: Database, session: number, filter: EventFilter =
 
 /** A damaged key may lead to an event twice, or to none. */
 const SESSION_EVENTS = `
-  SELECT e.seq, e.eot_ns, e.revision = max(e.revision) OVER (PARTITION BY e.event_id) AS current
+  SELECT DISTINCT e.seq, e.eot_ns, e.revision = max(e.revision) OVER (PARTITION BY e.event_id) AS current
     FROM session_event k CROSS JOIN event e ON e.seq = k.seq AND e.session = k.session WHERE k.session = ?`;
 
-/** Puts events into the temporary table that `readOrdered` reads. @param select gives `seq`, `eot_ns` and `current` of each. */
-export function order(db: Database, select: string, ...values: (number | string)[]): void {
+/**
+ * Puts events into the temporary table that `readOrdered` reads. @param select gives `seq`, `eot_ns` and `current` of each.
+ * @returns how many.
+ */
+export function order(db: Database, select: string, ...values: (number | string)[]): number {
   db.exec(`
     DROP TABLE IF EXISTS temp.ordered;
     CREATE TEMP TABLE ordered (place INTEGER PRIMARY KEY, seq INTEGER, current INTEGER)`);
-  db.prepare(
+  const insert = db.prepare(
     `INSERT INTO temp.ordered (seq, current) SELECT seq, current FROM (${select}) ORDER BY eot_ns, seq`,
-  ).run(...values);
+  );
+  return insert.run(...values).changes;
 }
 
-type OrderedRow = StoredEvent & { readonly place: number; readonly current: number };
+type OrderedRow = StoredEvent & Readonly<Record<'place' | 'current' | 'eotMs', number>>;
 type OrderedEvent = ReadEvent & StoredEvent;
+
+/** Rounded down: a division of integers rounds a time before 1970 up. 2^6 * 15,625 ns are 1 ms. */
+const EOT_MS = '((e.eot_ns >> 6) - 15624 * (e.eot_ns < 0)) / 15625';
 
 /** @yields the events of `order`, verified, a chunk at a time. */
 export function* readOrdered(db: Database, damage: Damage): Generator<OrderedEvent[]> {
   const find = db.prepare<[number], OrderedRow>(`
-    SELECT ${EVENT_COLUMNS}, t.place, t.current FROM temp.ordered t CROSS JOIN ${EVENTS}
+    SELECT ${EVENT_COLUMNS}, ${EOT_MS} AS eotMs, t.place, t.current FROM temp.ordered t CROSS JOIN ${EVENTS}
      WHERE e.seq = t.seq AND t.place > ? ORDER BY t.place LIMIT ${READ_CHUNK_ROWS}`);
   for (let place = 0; ; ) {
     const { events, last } = chunkOf(find.iterate(place), damage);
     if (last === undefined) return;
     place = last.place;
-    yield events.map((event) => ({
-      ...event,
-      eotMs: msOf(event.eotHigh, event.eotLow),
-      current: event.current === 1,
-    }));
+    yield events.map((event) => ({ ...event, current: event.current === 1 }));
   }
 }
 
@@ -100,7 +100,7 @@ function passes(event: OrderedEvent, filter: EventFilter): boolean {
   const { type, court, from, to, current } = filter;
   if (type !== undefined && event.type !== type) return false;
   if (court !== undefined && event.courtId !== court) return false;
-  if (from !== undefined && nsOf(event.eotHigh, event.eotLow) < from) return false;
-  if (to !== undefined && nsOf(event.eotHigh, event.eotLow) >= to) return false;
+  if (from !== undefined && BigInt(event.eotDigits) < from) return false;
+  if (to !== undefined && BigInt(event.eotDigits) >= to) return false;
   return event.current || current !== true;
 }
