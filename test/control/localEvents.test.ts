@@ -5,6 +5,9 @@ import { requestAnswer } from '../../src/base/httpAnswer.ts';
 import { askBox } from '../../src/control/controlClient.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
+import { runInProcess } from '../harness/inProcess.ts';
+
+runInProcess();
 
 /** `POST /v1/events` over control.sock: for commands of the box, which have no token, and without the limits on cameras. */
 

@@ -3,29 +3,21 @@ import type { CourtEvent } from '../../src/protocol/courtEvent.ts';
 import type { Refused } from '../../src/store/refused/refusedRequests.ts';
 import type { StoredSources } from '../../src/store/storedSources.ts';
 import { SourceTable } from '../../src/telemetry/sourceTable.ts';
+import { event } from '../harness/events.ts';
+import { court } from '../harness/scratchStore.ts';
 
 /** A day of a venue in no time: the table takes its clock as an argument. */
 
 const S = 1_000;
 const WALL = Date.UTC(2026, 10, 22, 12);
 
-function sent(source: string, courtId = 'court-1', eotMs = WALL): CourtEvent {
-  return {
-    eventId: 'e',
-    sessionId: 's',
-    venueId: 'v',
-    courtId,
-    eot: '',
-    eotNs: BigInt(eotMs) * 1_000_000n,
-    type: 'BALL_HIT',
-    confidence: 1,
-    source,
-    schemaVersion: '1.0',
-    revision: 0,
-    payload: '{}',
-    extra: null,
-  };
-}
+const [SAMPLE] = court(event());
+const sent = (source: string, courtId = 'court-1', eotMs = WALL): CourtEvent => ({
+  ...SAMPLE!,
+  source,
+  courtId,
+  eotNs: BigInt(eotMs) * 1_000_000n,
+});
 
 function refusedOf(client: string): Refused {
   return { id: 'r', client, status: 401, code: 'unauthorized', error: '' };

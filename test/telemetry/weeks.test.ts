@@ -3,6 +3,8 @@ import { sourceProblems } from '../../src/health/sourceProblems.ts';
 import type { CourtEvent } from '../../src/protocol/courtEvent.ts';
 import type { StoredSources } from '../../src/store/storedSources.ts';
 import { Telemetry } from '../../src/telemetry/telemetry.ts';
+import { event } from '../harness/events.ts';
+import { court } from '../harness/scratchStore.ts';
 
 /**
  * Weeks of a venue in a few seconds: eight courts with one camera each, which send an empty array a minute while nobody plays.
@@ -69,23 +71,12 @@ class Venue {
   }
 }
 
-function eventOf(court: number, eotMs: number): CourtEvent {
-  return {
-    eventId: 'e',
-    sessionId: 's',
-    venueId: 'v',
-    courtId: `court-${court}`,
-    eot: '',
-    eotNs: BigInt(eotMs) * 1_000_000n,
-    type: 'BALL_HIT',
-    confidence: 1,
-    source: 'box',
-    schemaVersion: '1.0',
-    revision: 0,
-    payload: '{}',
-    extra: null,
-  };
-}
+const [SAMPLE] = court(event({ source: 'box' }));
+const eventOf = (court: number, eotMs: number): CourtEvent => ({
+  ...SAMPLE!,
+  courtId: `court-${court}`,
+  eotNs: BigInt(eotMs) * 1_000_000n,
+});
 
 /** Three times a day, but on rest days; courts begin and end one after the other. */
 function isPlayed(court: number, now: number): boolean {

@@ -5,8 +5,10 @@ import { SCHEMA_VERSION } from '../../../src/store/db/schema.ts';
 import { CONFLICT, ERASED, REVISED, SENT } from '../../fixtures/contents.ts';
 import { courtd, Daemon, temporaryFolder } from '../../harness/daemon.ts';
 import { runInProcess } from '../../harness/inProcess.ts';
+import { serveAgain } from '../../harness/servingAgain.ts';
 
 runInProcess();
+serveAgain();
 
 const FIXTURES = path.resolve(import.meta.dirname, '../../fixtures');
 
