@@ -26,8 +26,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
 /** @returns the events behind a seq: as many as one transaction takes. */
 export function readEvents(db: Database, after: number, to = Number.MAX_SAFE_INTEGER): LogPart {
   const events = readRows(db, PART, after, to, COPY_EVENTS);
-  const isCut = events.size === COPY_EVENTS;
-  return { after, upTo: isCut ? Number([...events.values()].at(-1)![0]) : to, events };
+  return { after, upTo: events.size < COPY_EVENTS ? to : Number([...events.values()].at(-1)![0]), events };
 }
 
 /** Makes a part of a copy as the box has it. Call it inside a transaction. */

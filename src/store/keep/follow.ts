@@ -72,9 +72,8 @@ export class CopyFollower {
   async #step(on: (state: CopyState) => void): Promise<boolean> {
     const copy = this.#open();
     try {
-      const have = haveOf(copy);
-      const read = (db: Database.Database) => db.transaction(() => partFor(have, db, this.#reached))();
-      const part = await withDatabase({ data: this.#box }, read);
+      const have = haveOf(copy, this.#reached);
+      const part = await withDatabase({ data: this.#box }, (db) => db.transaction(() => partFor(have, db))());
       if (isEarlier(this.#file, have, part)) {
         copy.close();
         this.#setAside(have.epochs.at(-1)!);
@@ -90,17 +89,17 @@ export class CopyFollower {
       on({ epoch: part.epochs.at(-1)!, seq: Number([...behind.events.values()].at(-1)?.[0] ?? have.seq) });
       if (compared !== undefined) this.#reached = compared.upTo < have.seq ? compared.upTo : undefined;
       if (behind.events.size === COPY_EVENTS || this.#reached !== undefined) return true;
-      return this.#compare(part.changes, have.first);
+      return this.#compare(part.changes);
     } finally {
       copy.close();
     }
   }
 
   /** Begins a comparison if something was deleted or erased, or the last one is a day old. @returns whether it does. */
-  #compare(changes: string, first: number): boolean {
+  #compare(changes: string): boolean {
     const agoMs = performance.now() - this.#comparedAt;
     if (agoMs <= (changes === this.#changes ? COMPARE_MS.most : COMPARE_MS.least)) return false;
-    [this.#reached, this.#comparedAt, this.#changes] = [first - 1, performance.now(), changes];
+    [this.#reached, this.#comparedAt, this.#changes] = [0, performance.now(), changes];
     return true;
   }
 
@@ -146,18 +145,20 @@ export class CopyFollower {
   }
 }
 
-/** @returns what a copy has. */
-function haveOf(copy: Database.Database) {
+/** @param reached as of a comparison. @returns what a copy has. */
+function haveOf(copy: Database.Database, reached: number | undefined) {
   const ends = copy.prepare<[], { first: number; seq: number; receivedMs?: number }>(
     'SELECT (SELECT min(seq) FROM event) AS first, seq, received_ms AS receivedMs FROM event ORDER BY seq DESC LIMIT 1',
   );
-  return { epochs: readEpochs(copy).map(({ name }) => name), ...(ends.get() ?? { first: 1, seq: 0 }) };
+  const { first, ...last } = ends.get() ?? { first: 0, seq: 0 };
+  const comparedAfter = reached === undefined ? undefined : Math.max(reached, first - 1);
+  return { epochs: readEpochs(copy).map(({ name }) => name), ...last, comparedAfter };
 }
 
 type Have = ReturnType<typeof haveOf>;
 
-/** @param reached the seq behind which events are compared; undefined: none are. @returns what the box has for a copy. */
-function partFor({ seq }: Have, db: Database.Database, reached: number | undefined) {
+/** @returns what the box has for a copy. */
+function partFor({ seq, comparedAfter: after }: Have, db: Database.Database) {
   const number = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
   const lastGiven = number(`SELECT ${LAST_GIVEN_SEQ}`);
   const deleted = lastGiven - number('SELECT sum(events) FROM session_total');
@@ -169,7 +170,7 @@ function partFor({ seq }: Have, db: Database.Database, reached: number | undefin
     changes: `${deleted} ${number('SELECT sum(finished_ms) FROM erasure')}`,
     tables: readTables(db),
     behind: readEvents(db, seq),
-    compared: reached === undefined ? undefined : readEvents(db, reached, reached + COPY_EVENTS),
+    compared: after === undefined ? undefined : readEvents(db, after, after + COPY_EVENTS),
   };
 }
 
