@@ -21,8 +21,8 @@ const ALWAYS_FULL = "db.pragma('synchronous = FULL')";
 const UNSYNCED = "db.pragma('synchronous = NORMAL')";
 const REWRITE_NOTHING = {
   file: 'store/db/rewriteWal.ts',
-  from: 'if (bytes === 0) return;',
-  to: 'if (bytes >= 0) return;',
+  from: 'if (frames <= 0) return;',
+  to: 'return;',
 };
 
 export const PLANTS: readonly Plant[] = [

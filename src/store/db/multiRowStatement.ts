@@ -1,4 +1,4 @@
-import type { Database, RunResult, Statement } from 'better-sqlite3';
+import type { Database, Statement } from 'better-sqlite3';
 
 /**
  * Rows of one statement: an INSERT of 20 is 45 % faster than 20 of one row, and more rows gain nothing
@@ -8,13 +8,8 @@ const ROWS_MAX = 20;
 
 type Value = string | number | bigint | Buffer | null;
 
-/** A statement with a list of rows, prepared once for each number of rows up to ROWS_MAX. */
-export interface MultiRowStatement<Answer = unknown> {
-  /** @param values the columns of 1 to ROWS_MAX rows, one row after another. */
-  run(values: readonly Value[]): RunResult;
-  /** @param values as for `run`. */
-  all(values: readonly Value[]): Answer[];
-}
+/** A statement for 1 to ROWS_MAX rows: its parameters are the columns of one row after another. It is prepared once. */
+export type MultiRowStatement<Answer = unknown> = (rows: number) => Statement<Value[], Answer>;
 
 /** @param sql builds the statement around its list of rows, "(?, ?), (?, ?)". */
 export function multiRowStatement<Answer = unknown>(
@@ -24,14 +19,9 @@ export function multiRowStatement<Answer = unknown>(
 ): MultiRowStatement<Answer> {
   const prepared: Statement<Value[], Answer>[] = [];
   const row = `(${Array(columns).fill('?').join(', ')})`;
-  const statement = (values: readonly Value[]) => {
-    const rows = values.length / columns;
+  return (rows) => {
     prepared[rows] ??= db.prepare(sql(Array(rows).fill(row).join(', ')));
     return prepared[rows];
-  };
-  return {
-    run: (values) => statement(values).run(...values),
-    all: (values) => statement(values).all(...values),
   };
 }
 

@@ -16,32 +16,25 @@ const PIECE_BYTES = 1024 ** 2;
  * @throws {SqliteError}: busy, if another program writes. Node's error, if the disk fails.
  */
 export function rewriteWal(db: Database): void {
-  const bytes = committedBytes(db);
-  if (bytes === 0) return;
-  // Closing a descriptor of the WAL is safe: SQLite's locks are on the other two files.
-  const fd = openCarefully(`${db.name}-wal`, fs.constants.O_RDWR);
-  try {
-    // Nobody may write meanwhile: a frame that changes after it was read would be lost.
-    db.exec('BEGIN IMMEDIATE');
+  // The first read opens the WAL.
+  db.pragma('user_version');
+  const { frames } = checkpoint(db, 'NOOP');
+  if (frames <= 0) return;
+  const bytes =
+    HEADER_BYTES + frames * (FRAME_HEADER_BYTES + (db.pragma('page_size', { simple: true }) as number));
+  // Nobody may write meanwhile: a frame that changes after it was read would be lost.
+  const rewrite = db.transaction(() => {
+    // Closing a descriptor of the WAL is safe: SQLite's locks are on the other two files.
+    const fd = openCarefully(`${db.name}-wal`, fs.constants.O_RDWR);
     try {
       overwrite(fd, bytes);
       fs.fsyncSync(fd);
     } finally {
-      db.exec('ROLLBACK');
+      fs.closeSync(fd);
     }
-  } finally {
-    fs.closeSync(fd);
-  }
+  });
+  rewrite.immediate();
   fsync(path.dirname(db.name));
-}
-
-/** @returns how far the WAL reaches that SQLite reads, in bytes; 0 if it has no commit. */
-function committedBytes(db: Database): number {
-  // The first read opens the WAL.
-  db.pragma('user_version');
-  const { frames } = checkpoint(db, 'NOOP');
-  const pageBytes = db.pragma('page_size', { simple: true }) as number;
-  return frames > 0 ? HEADER_BYTES + frames * (FRAME_HEADER_BYTES + pageBytes) : 0;
 }
 
 function overwrite(fd: number, bytes: number): void {

@@ -70,7 +70,7 @@ export class EventRows {
         values[at++] = event.extra;
         values[at++] = event.erased ? 1 : null;
       }
-      this.#insert.run(values);
+      this.#insert(rows.length).run(...values);
     }
   }
 }

@@ -77,10 +77,10 @@ export class EventKeys {
     const known = new Set<number>();
     for (const some of inChunks(keys)) {
       if (some.some(({ session }) => session <= this.#lastMovedSession))
-        for (const { seq } of this.#inFile.all(valuesOf(some))) known.add(seq);
+        for (const { seq } of this.#inFile(some.length).all(...valuesOf(some))) known.add(seq);
       const rest = known.size === 0 ? some : some.filter(({ seq }) => !known.has(seq));
       if (rest.length === 0) continue;
-      const { changes } = this.#insert.run(valuesOf(rest));
+      const { changes } = this.#insert(rest.length).run(...valuesOf(rest));
       this.count += changes;
       if (changes < rest.length) for (const key of rest) if (this.seqOf(key) !== key.seq) known.add(key.seq);
     }
