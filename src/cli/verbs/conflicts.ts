@@ -50,14 +50,14 @@ async function conflicts(session: string | undefined, options: DataOption & Json
 }
 
 /** The events as text, because JSON.parse would round numbers that a double cannot hold. */
-function jsonOf({ stored, other, times, lastMs }: StoredConflict): string {
-  const { sessionId: session_id, eventId: event_id, revision, source } = stored;
+function jsonOf(stored: StoredConflict): string {
+  const { sessionId: session_id, eventId: event_id, revision, source, other, times, lastMs } = stored;
   const names = { session_id, event_id, revision, source, times, last_at: isoTime(lastMs) };
   return `${JSON.stringify(names).slice(0, -1)},"stored":${eventToJson(stored)},"other":${other}}`;
 }
 
-function textOf({ stored, other, times, lastMs }: StoredConflict): string {
-  const { sessionId, eventId, revision, source, courtId } = stored;
+function textOf(stored: StoredConflict): string {
+  const { sessionId, eventId, revision, source, courtId, other, times, lastMs } = stored;
   const often = times === 1 ? 'once' : `${times} times`;
   const lines = [
     `${eventId} of ${sessionId}, revision ${revision}`,

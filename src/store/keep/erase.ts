@@ -2,10 +2,9 @@ import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { NS_PER_MS } from '../../base/units.ts';
 import { NOTHING } from '../../protocol/playerRedaction.ts';
-import { checksumOf, originChecksum } from '../db/checksum.ts';
+import { checksumOf, isIntact, originChecksum } from '../db/checksum.ts';
 import { overwriteDeleted } from '../db/schema.ts';
-import { Damage } from '../read/damage.ts';
-import { EVENT_COLUMNS, EVENTS, isVerified, type StoredEvent } from '../read/storedEvent.ts';
+import { EVENT_COLUMNS, EVENTS, type StoredEvent } from '../read/storedEvent.ts';
 import { addErasures, erasureOf, FOREVER_NS, readErasures } from '../write/ledger.ts';
 import { Redactor } from '../write/redactor.ts';
 import { paceOf, runSteps, type Step, type StepContext, type StepProgress } from './steps.ts';
@@ -150,8 +149,7 @@ function* erasing(
  */
 function leftOf(found: StoredEvent, redactor: Redactor) {
   const { payload, extra, checksum } = found;
-  if (!isVerified(found, new Damage()))
-    return redactor.names(`${payload} ${extra}`) ? { ...NOTHING, checksum } : undefined;
+  if (!isIntact(found)) return redactor.names(`${payload} ${extra}`) ? { ...NOTHING, checksum } : undefined;
   const event = { ...found, eotNs: BigInt(found.eotDigits) };
   const left = redactor.redact(event);
   if (left === event) return undefined;

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { READ_CHUNK_ROWS } from '../../base/limits.ts';
+import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { playerOf } from '../../protocol/playerRedaction.ts';
 import { isErasedName } from '../write/redactor.ts';
 import { arrivalsAfter } from './arrivals.ts';
@@ -10,7 +11,6 @@ import type { StoredEvent } from './storedEvent.ts';
 /** An event that names a player in `payload.player_id`. */
 export interface NamedEvent extends StoredEvent {
   readonly player: string;
-  readonly eotNs: bigint;
 }
 
 /**
@@ -28,8 +28,7 @@ export function* readNamed(db: Database, damage: Damage) {
     for (const event of chunk.events) {
       const player = playerOf(event.payload);
       // The last chunk may have some that came meanwhile.
-      if (player !== undefined && event.seq <= lastSeq)
-        events.push({ ...event, player, eotNs: BigInt(event.eotDigits) });
+      if (player !== undefined && event.seq <= lastSeq) events.push({ ...event, player });
     }
     yield { events, upTo, lastSeq };
   }
@@ -57,10 +56,10 @@ export class PlayerCounts {
 
   /** @param events in the order of arrival. */
   add(events: readonly NamedEvent[]): void {
-    for (const { player, sessionId, eot, eotNs, erased } of events) {
+    for (const { player, sessionId, eot, eotDigits, erased } of events) {
       // The name that an erasure has put in the place of a player is no player.
       if (erased && isErasedName(player)) continue;
-      const instant = { eot, eotNs };
+      const instant = { eot, eotNs: BigInt(eotDigits) };
       const known = this.#players.get(player) ?? {
         sessions: new Set(),
         events: 0,
@@ -70,8 +69,8 @@ export class PlayerCounts {
       this.#players.set(player, known);
       known.sessions.add(sessionId);
       known.events++;
-      if (eotNs < known.first.eotNs) known.first = instant;
-      if (eotNs >= known.last.eotNs) known.last = instant;
+      if (instant.eotNs < known.first.eotNs) known.first = instant;
+      if (instant.eotNs >= known.last.eotNs) known.last = instant;
     }
   }
 
@@ -90,4 +89,4 @@ export class PlayerCounts {
   }
 }
 
-type Instant = Pick<NamedEvent, 'eot' | 'eotNs'>;
+type Instant = Pick<CourtEvent, 'eot' | 'eotNs'>;

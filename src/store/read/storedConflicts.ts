@@ -2,22 +2,20 @@ import type { Database } from 'better-sqlite3';
 import type { Damage } from './damage.ts';
 import { chunkOf, EVENT_COLUMNS, EVENTS, type StoredEvent } from './storedEvent.ts';
 
-/** An event that was sent again with different content. */
-export interface StoredConflict {
-  /** The one that is stored. */
-  readonly stored: StoredEvent;
+/** A stored event that was sent again with different content. */
+export interface StoredConflict extends StoredEvent {
   /** The latest different version, as JSON text; null if it was too large to keep. */
   readonly other: string | null;
   /** How often a different version was sent. */
   readonly times: number;
   /** When the latest one was received, milliseconds since 1970-01-01T00:00:00Z. */
   readonly lastMs: number;
+  /** The newest conflict has the highest. */
+  readonly turn: number;
 }
 
 /** Conflicts of one read. */
 const CHUNK_ROWS = 100;
-
-type Row = StoredEvent & Omit<StoredConflict, 'stored'> & { readonly turn: number };
 
 /**
  * @param session only those of the session with this id.
@@ -29,7 +27,7 @@ export function* readConflicts(
   session: number | undefined,
   damage: Damage,
 ): Generator<StoredConflict[]> {
-  const find = db.prepare<[{ before: number; session: number | null }], Row>(`
+  const find = db.prepare<[{ before: number; session: number | null }], StoredConflict>(`
     SELECT ${EVENT_COLUMNS}, copy.turn, copy.event AS other, c.copies AS times, c.last_ms AS lastMs
       FROM conflict_copy copy CROSS JOIN ${EVENTS} JOIN conflict c ON c.session = e.session AND c.seq = e.seq
      WHERE e.seq = copy.seq AND copy.turn < @before AND (@session IS NULL OR e.session = @session)
@@ -38,7 +36,7 @@ export function* readConflicts(
     const { events, last } = chunkOf(find.iterate({ before, session: session ?? null }), damage);
     if (last === undefined) return;
     before = last.turn;
-    yield events.map(({ turn, other, times, lastMs, ...stored }) => ({ stored, other, times, lastMs }));
+    yield events;
   }
 }
 

@@ -1,14 +1,10 @@
 import type { Database } from 'better-sqlite3';
 import type { BodyPart } from '../../protocol/bodyParts.ts';
-import { isName } from '../../protocol/courtEvent.ts';
+import { type CourtEvent, isName } from '../../protocol/courtEvent.ts';
 import { keyHash } from '../db/keyHash.ts';
 
 /** What an event is known by (spec 2.3). */
-export interface EventKey {
-  readonly sessionId: string;
-  readonly eventId: string;
-  readonly revision: number;
-}
+export type EventKey = Pick<CourtEvent, 'sessionId' | 'eventId' | 'revision'>;
 
 /** @returns undefined if a part of the key is missing or invalid: that may be the fault to correct. */
 export function keyOf({ isJson, sent }: BodyPart): EventKey | undefined {

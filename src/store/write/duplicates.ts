@@ -2,8 +2,8 @@ import type { Database, Statement } from 'better-sqlite3';
 import { CONFLICT_COPIES, CONFLICT_COPY_BYTES } from '../../base/limits.ts';
 import { type CourtEvent, eventToJson } from '../../protocol/courtEvent.ts';
 import { sameJson } from '../../protocol/sameJson.ts';
-import { Damage } from '../read/damage.ts';
-import { EVENT_COLUMNS, EVENTS, isVerified, type StoredEvent } from '../read/storedEvent.ts';
+import { isIntact } from '../db/checksum.ts';
+import { EVENT_COLUMNS, EVENTS, type StoredEvent } from '../read/storedEvent.ts';
 import type { NumberedEvent } from './eventRows.ts';
 
 /** An event that came again. */
@@ -59,7 +59,7 @@ export class Duplicates {
   find(seq: number, { session, event }: NumberedEvent): StoredEvent | undefined {
     const stored = this.#find.get(seq);
     if (stored === undefined) return undefined;
-    if (!isVerified(stored, new Damage())) {
+    if (!isIntact(stored)) {
       for (const removal of this.#removals) removal.run({ seq, session });
       return undefined;
     }

@@ -21,7 +21,7 @@ t.test('the newest are kept, the one that came last first, and one that comes ag
     store.append(...changed.slice(at, at + 500));
     store.append(changed[0]!);
   }
-  const kept = read().map(({ stored }) => stored.eventId);
+  const kept = read().map(({ eventId }) => eventId);
   const expected = [sent[0]!, ...sent.slice(-CONFLICT_COPIES + 1).reverse()].map((one) => one.event_id);
   t.strictSame(kept, expected);
   t.equal(countConflicts(db), sent.length, 'all are counted');
@@ -36,7 +36,7 @@ t.test('of a session only its own; a version that is too large is only counted',
   const large = { ...a, payload: { player_id: 'x'.repeat(CONFLICT_COPY_BYTES) } };
   store.append(...court(large, { ...b, confidence: 0.5 }));
   const id = db.prepare<[string], number>('SELECT id FROM session WHERE name = ?').pluck();
-  t.match(read(id.get('a')), [{ times: 1, other: null, stored: { sessionId: 'a' } }]);
+  t.match(read(id.get('a')), [{ times: 1, other: null, sessionId: 'a' }]);
   t.match(read(id.get('b')), [{ times: 1, other: /"confidence":0.5/ }]);
   t.equal(countConflicts(db, id.get('b')), 1);
   store.append(...court({ ...a, confidence: 0.5 }));
