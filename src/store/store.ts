@@ -16,7 +16,6 @@ import { closeAfter } from './db/sqliteErrors.ts';
 import { upgradeDatabase } from './db/upgradeDatabase.ts';
 import { type Erased, type ErasureRequest, erasePlayer } from './keep/erase.ts';
 import type { PruneSelection } from './keep/expiredEvents.ts';
-import { markClock } from './keep/nightlyRetention.ts';
 import { type Pruned, pruneEvents } from './keep/pruneEvents.ts';
 import type { StepContext, StepProgress } from './keep/steps.ts';
 import { readSources, type StoredSources, writeSources } from './storedSources.ts';
@@ -56,7 +55,6 @@ export class Store {
     this.#stops = [
       this.#writer.maintenance.checkpoints.watch((isOver) => this.#writer.hold('walHeld', isOver)),
       watchFiles(directory.file('database'), lock.name, (error) => this.#writer.fail(error)),
-      markClock(directory),
       keepReserve(
         directory,
         () => this.#working !== undefined,

@@ -5,7 +5,7 @@ import type { PruneSelection } from './expiredEvents.ts';
 
 /** From the start of the daemon to the first run. */
 const START_MS = 30_000;
-/** How often the clock is marked, and the time is looked at. */
+/** How often the time is looked at, and the clock marked. */
 const HOUR_MS = 3_600_000;
 /** Local time: the backup of the night begins before 04:00 (courtd-backup.timer). */
 const NIGHT_HOUR = 4;
@@ -33,9 +33,9 @@ export function retainNightly(
   const ages = [{ seconds: keepPositions, type: 'PLAYER_POSITION' }, { seconds: keep }];
   let isDue = true;
   const look = async (now = new Date()) => {
+    const nowMs = trustedMs(data, now.getTime());
     if (!isDue && now.getHours() !== NIGHT_HOUR) return;
     isDue = false;
-    const nowMs = trustedMs(data, now.getTime());
     try {
       for (const { seconds, ...type } of ages)
         if (seconds > 0) await prune({ beforeMs: nowMs - 1_000 * seconds, nowMs, ...type }, closing.signal);
@@ -44,6 +44,7 @@ export function retainNightly(
       if (!closing.signal.aborted) warn((error as Error).message);
     }
   };
+  trustedMs(data, Date.now());
   const first = setTimeout(look, START_MS);
   const stopLooking = every(HOUR_MS, look);
   const stop = () => {
@@ -55,43 +56,27 @@ export function retainNightly(
 }
 
 /**
+ * Marks the clock of the box.
  * @returns the time by which retention counts ages: for a day after a jump by more than a day no later than before it. A box that was
  * off for a week looks the same, and deletes what was due when it went off.
  */
 export function trustedMs(directory: DataDirectory, nowMs: number): number {
-  const [, jumpedMs, beforeMs] = nextMark(directory, nowMs);
-  return Math.abs(nowMs - jumpedMs) < JUMP_MS ? Math.min(nowMs, beforeMs) : nowMs;
-}
-
-/** @returns the clock now, when it has jumped (0: never), and its last mark before that. */
-function nextMark(
-  directory: DataDirectory,
-  nowMs: number,
-): [nowMs: number, jumpedMs: number, beforeMs: number] {
   let mark: number[] = [];
   try {
     mark = directory.read('clock').split(' ').map(Number);
   } catch {
     // There is none yet.
   }
-  const [lastMs = nowMs, jumpedMs = 0, beforeMs = 0] = mark;
-  return Math.abs(nowMs - lastMs) > JUMP_MS ? [nowMs, nowMs, lastMs] : [nowMs, jumpedMs, beforeMs];
-}
-
-/** Records the clock now and every hour. @returns a function that stops it. */
-export function markClock(directory: DataDirectory): () => void {
-  const mark = () => {
-    const nowMs = Date.now();
-    // The clock was never set: its time must not be compared with another one.
-    if (nowMs < EARLIEST_RECEIVED_MS) return;
-    try {
-      // Of constant length: a full disk must take it.
-      const times = nextMark(directory, nowMs).map((ms) => String(ms).padStart(15, '0'));
-      directory.overwrite('clock', `${times.join(' ')} \n`);
-    } catch {
-      // Retention uses the next mark.
-    }
-  };
-  mark();
-  return every(HOUR_MS, mark);
+  /** The last mark, when the clock has jumped (0: never), and its last mark before that. */
+  let [lastMs = nowMs, jumpedMs = 0, beforeMs = 0] = mark;
+  if (Math.abs(nowMs - lastMs) > JUMP_MS) [jumpedMs, beforeMs] = [nowMs, lastMs];
+  try {
+    // Of constant length: a full disk must take it.
+    const times = [nowMs, jumpedMs, beforeMs].map((ms) => String(ms).padStart(15, '0'));
+    // Before that the clock was never set: its time must not be compared with another one.
+    if (nowMs >= EARLIEST_RECEIVED_MS) directory.overwrite('clock', `${times.join(' ')} \n`);
+  } catch {
+    // Retention uses the next mark.
+  }
+  return Math.abs(nowMs - jumpedMs) < JUMP_MS ? Math.min(nowMs, beforeMs) : nowMs;
 }

@@ -4,7 +4,7 @@ import t from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { EARLIEST_RECEIVED_MS } from '../../../src/base/limits.ts';
 import { Expired, expiredEvents, type PruneSelection } from '../../../src/store/keep/expiredEvents.ts';
-import { markClock, retainNightly, trustedMs } from '../../../src/store/keep/nightlyRetention.ts';
+import { retainNightly, trustedMs } from '../../../src/store/keep/nightlyRetention.ts';
 import { countExpired } from '../../../src/store/keep/pruneEvents.ts';
 import { Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
@@ -103,14 +103,9 @@ t.test(
       ['before the clock was set', [-9_000], 5, 5],
     ];
     const hour = (hours: number) => EARLIEST_RECEIVED_MS + hours * HOUR_MS;
-    const { now } = Date;
-    t.teardown(() => Object.assign(Date, { now }));
     for (const [what, marks, at, trusted] of table) {
       const directory = new DataDirectory(temporaryFolder(t));
-      for (const mark of marks) {
-        Date.now = () => hour(mark);
-        markClock(directory)();
-      }
+      for (const mark of marks) trustedMs(directory, hour(mark));
       t.equal(trustedMs(directory, hour(at)), hour(trusted), what);
       fs.writeFileSync(path.join(directory.path, 'courtd.clock'), 'noon');
       t.equal(trustedMs(directory, hour(at)), hour(at), 'a mark that is none says nothing');
