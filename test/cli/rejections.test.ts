@@ -149,4 +149,6 @@ t.test('the list and a body are the same beside the daemon, without it and after
   t.equal((await daemon.command('rejections', 'show', id)).stdout, shown.stdout);
   const again = await Daemon.run(t, daemon.data, daemon.token);
   t.strictSame(await listed(again, 5_000), stored);
+  t.match(await again.command('rejections', 'drop', id), { status: 0 });
+  t.equal((await listed(again, 5_000)).length, stored.length - 1);
 });

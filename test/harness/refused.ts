@@ -7,9 +7,6 @@ import { jsonLines } from './lines.ts';
 
 /** The lines of `rejections export`, corrected and imported again. */
 
-/** Between two looks at what only time brings: each takes processor time. */
-export const LOOK_AGAIN_MS = 100;
-
 export interface RefusedLine {
   readonly request_id: string;
   readonly index: number;
@@ -48,4 +45,3 @@ export const mended = (line: RefusedLine): RefusedLine => ({
   ...line,
   event: { ...line.event!, confidence: line.event!.confidence > 1 ? line.event!.confidence / 100 : 0.5 },
 });
-export const idsOf = (lines: readonly RefusedLine[]) => lines.map(({ event }) => event?.event_id);
