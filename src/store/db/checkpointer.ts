@@ -108,12 +108,8 @@ export class Checkpointer {
   }
 
   async #runInWorker(): Promise<void> {
-    const pragmas = ['synchronous = FULL'];
-    const failure = await runInThread({
-      file: this.#db.name,
-      pragmas,
-      sql: 'PRAGMA wal_checkpoint(PASSIVE)',
-    });
+    const sql = 'PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(PASSIVE)';
+    const failure = await runInThread(this.#db.name, sql);
     this.#worker = undefined;
     if (failure !== undefined) this.#fail(failure);
     else if (this.#left('NOOP') > INLINE_CHECKPOINT_FRAMES) this.#pause(CHECKPOINT_RETRY_MS);

@@ -17,10 +17,9 @@ import { failureKind } from './sqliteErrors.ts';
 /** What `withReserve` releases at a time: the shared memory file (32 KiB) and a few pages. */
 const SLICE_BYTES = 128 * 1024;
 
-/** @returns the size of the reserve; 0 if there is none. A symbolic link does not count. */
+/** @returns the size of the reserve; 0 if there is none. */
 export function reservedBytes(directory: DataDirectory): number {
-  const stat = fs.lstatSync(directory.file('reserve'), { throwIfNoEntry: false });
-  return stat?.isFile() ? stat.size : 0;
+  return fs.statSync(directory.file('reserve'), { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** @returns the free space of the file system, for users other than root. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
 /** Nobody finds two event_ids with equal hashes of 128 bits, so equal keys are equal events. */
-export const HASH_BYTES = 16;
+const HASH_BYTES = 16;
 
 /** @returns the first 128 bits of the SHA-256 of an event_id; of a row that lost it to damage, of the empty one, which no event has. */
 export function keyHash(eventId: unknown): Buffer {

@@ -42,11 +42,8 @@ export function makeDatabase(file: string, also?: (db: Database.Database) => voi
   const partial = createPartial(file);
   try {
     const db = new Database(partial);
-    try {
-      makeLayout(db, also);
-    } finally {
-      db.close();
-    }
+    makeLayout(db, also);
+    db.close();
     if (!fs.existsSync(file)) publish(partial, file);
   } finally {
     removePartial(partial);

@@ -39,11 +39,7 @@ export function failureKind(error: unknown): FailureKind {
 export function closeAfter(error: unknown, db: Database.Database): void {
   const isOfSystem = error instanceof Error && 'syscall' in error;
   if (failureKind(error) !== 'fatal' && !isOfSystem) return void db.close();
-  if (!process.listeners('beforeExit').includes(exitNow)) process.once('beforeExit', exitNow);
-}
-
-function exitNow(): void {
-  process.exit();
+  process.once('beforeExit', () => process.exit());
 }
 
 /**

@@ -23,7 +23,13 @@ const UPGRADE_ROOM_PERCENT = 170;
 export function upgradeDatabase(db: Database, from: number): string {
   const copy = preMigrationCopyOf(db.name, from);
   removeLeftovers(path.dirname(copy), (name) => name === path.basename(copy));
-  refuseWithoutSpace(db.name);
+  const needed = (fs.statSync(db.name).size * UPGRADE_ROOM_PERCENT) / 100;
+  const free = freeBytes(DataDirectory.of(db.name));
+  // Checked beforehand: systemd restarts the daemon every second, and each attempt would fill the disk and wear it.
+  if (free < needed)
+    throw new OperatorError(
+      `${db.name} is upgraded only after it has been copied, which needs ${bytesFor(needed)}, and ${bytesFor(free)} are free. Nothing was changed. Free some space.`,
+    );
   const partial = createPartial(copy);
   try {
     db.prepare('VACUUM INTO ?').run(partial);
@@ -36,14 +42,4 @@ export function upgradeDatabase(db: Database, from: number): string {
   }
   db.transaction(() => migrate(db)).immediate();
   return copy;
-}
-
-/** Checked beforehand: systemd restarts the daemon every second, and each attempt would fill the disk and wear it. */
-function refuseWithoutSpace(file: string): void {
-  const needed = (fs.statSync(file).size * UPGRADE_ROOM_PERCENT) / 100;
-  const free = freeBytes(DataDirectory.of(file));
-  if (free >= needed) return;
-  throw new OperatorError(
-    `${file} is upgraded only after it has been copied, which needs ${bytesFor(needed)}, and ${bytesFor(free)} are free. Nothing was changed. Free some space.`,
-  );
 }

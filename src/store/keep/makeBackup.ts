@@ -125,9 +125,8 @@ async function copyDatabase(file: string, target: string): Promise<Contents> {
 async function writeCopy(file: string, partial: string): Promise<void> {
   // Closed only after the thread has closed its connection: closing it earlier would drop SQLite's locks.
   const fd = openCarefully(partial, fs.constants.O_RDWR);
-  const sql = `VACUUM INTO '${partial.replaceAll("'", "''")}'`;
-  const pragmas = [`busy_timeout = ${COMMAND_BUSY_MS}`, OVERWRITE_DELETED];
-  const copying = runInThread({ file, pragmas, sql });
+  const pragmas = `PRAGMA busy_timeout = ${COMMAND_BUSY_MS}; PRAGMA ${OVERWRITE_DELETED}`;
+  const copying = runInThread(file, `${pragmas}; VACUUM INTO '${partial.replaceAll("'", "''")}'`);
   try {
     for (let isOver = false; !isOver; await fdatasync(fd))
       isOver = await Promise.race([copying.then(() => true), sleep(COPY_SYNC_MS, false)]);
