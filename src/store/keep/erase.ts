@@ -113,7 +113,7 @@ function* erasing(
   const update = db.prepare(
     'UPDATE event SET payload = @payload, extra = @extra, checksum = @checksum, erased = 1 WHERE seq = @seq',
   );
-  const bounds = 'SELECT ifnull(min(seq), 1), ifnull(max(seq), 0) FROM event';
+  const bounds = 'SELECT ifnull((SELECT min(seq) FROM event), 1), ifnull((SELECT max(seq) FROM event), 0)';
   const [first, last] = db.prepare<[], [number, number]>(bounds).raw().get()!;
   const sessions = new Set<string | null>();
   for (let after = first - 1; after < last; ) {
