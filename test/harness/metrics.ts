@@ -1,38 +1,9 @@
-/** Prometheus text, read again: plainly, for what courtd prints. */
+/** Prometheus text, read again: plainly, for what courtd prints. Whether it is such text: metrics/promtool.proof.ts. */
 
-export interface Metrics {
-  /** By its name and labels as they are printed. */
-  readonly series: ReadonlyMap<string, number>;
-  /** The type of each metric. */
-  readonly types: ReadonlyMap<string, string>;
-  /** The labels of each metric that has a sample. */
-  readonly labels: ReadonlyMap<string, ReadonlySet<string>>;
-}
-
-/** @throws {Error} for a line that is none, or a sample that is not below the type of its metric. */
-export function parseMetrics(text: string): Metrics {
-  const series = new Map<string, number>();
-  const types = new Map<string, string>();
-  const labels = new Map<string, Set<string>>();
-  let current = '';
-  for (const line of text.split('\n')) {
-    if (line === '' || line.startsWith('# HELP ')) continue;
-    const [, metric, type] = /^# TYPE (\w+) (counter|gauge|summary)$/.exec(line) ?? [];
-    if (metric !== undefined) {
-      current = metric;
-      types.set(metric, type!);
-      continue;
-    }
-    const [, sample, name, own = '', value] =
-      /^((\w+)(?:\{((?:\w+="(?:[^"\\]|\\.)*",?)+)\})?) (\S+)$/.exec(line) ?? [];
-    if (sample === undefined || ![current, `${current}_sum`, `${current}_count`].includes(name!)) {
-      throw new Error(`What is this of ${current}? ${line}`);
-    }
-    if (series.has(sample)) throw new Error(`Twice: ${sample}`);
-    series.set(sample, Number(value));
-    const of = labels.get(current) ?? new Set();
-    for (const [, label] of own.matchAll(/(\w+)="(?:[^"\\]|\\.)*"/g)) of.add(label!);
-    labels.set(current, of);
-  }
-  return { series, types, labels };
+/** @returns each sample, by its name and labels as they are printed; and the type of each metric. */
+export function parseMetrics(text: string) {
+  const lines = (form: RegExp) => [...text.matchAll(form)].map(([, name, value]) => [name!, value!] as const);
+  const samples = lines(/^(\w+(?:\{.*\})?) (\S+)$/gm);
+  const types = lines(/^# TYPE (\w+) (\w+)$/gm);
+  return { series: new Map(samples.map(([name, value]) => [name, Number(value)])), types: new Map(types) };
 }

@@ -1,4 +1,3 @@
-import { mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { connectionTo } from '../../../src/vendor/camera/boxConnection.ts';
@@ -11,27 +10,6 @@ const PROBLEM = 'Content-Type: application/problem+json';
 function senderTo(port: number): Sender {
   return new Sender(connectionTo(new URL(`http://127.0.0.1:${port}`), 'x'), { random: () => 0 });
 }
-
-// First: a request of another test that ends meanwhile could not stop its clock.
-t.test('an answer without end is no answer', async (t) => {
-  const endless = `HTTP/1.1 503 Busy\r\nContent-Length: 9999999\r\n\r\n${'x'.repeat(2_000_000)}`;
-  const box = await FaultyServer.start(t, [{ bytes: endless }]);
-  const line = connectionTo(new URL(`http://127.0.0.1:${box.port}`), 'x');
-  mock.timers.enable({ apis: ['setTimeout'] });
-  t.teardown(() => mock.timers.reset());
-  let answer: unknown;
-  const answered = line.post(Buffer.from('[]')).then((given) => {
-    answer = given;
-  });
-  while (box.bodies.length === 0) await nextTurn();
-  mock.timers.tick(34_999);
-  await nextTurn();
-  t.equal(answer, undefined, 'a box may take half a minute');
-  mock.timers.tick(1);
-  await answered;
-  t.strictSame(answer, { status: 0, retryAfter: '', body: '' });
-  line.close();
-});
 
 t.test('what a 400 names is dropped, a 413 is split, and the rest is stored as it is', async (t) => {
   const named = JSON.stringify({ status: 400, retryable: false, invalid: [{ index: 1, issues: [] }] });
