@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { LARGE_BODIES, type LargeBody, type LargeKind } from '../harness/largeBodies.ts';
-import { type Behaviour, gather, head, type Target } from './crowd.ts';
+import { request } from '../harness/rawClient.ts';
+import { type Behaviour, gather, type Target } from './crowd.ts';
 
 /**
  * What can keep a camera from its 202: `fork(attacks.ts, [name, JSON of the target])` says 'ready' when the attack is in
@@ -28,12 +29,10 @@ const slowHeaders: Behaviour = {
 function large(target: Target, ...kinds: readonly LargeKind[]): Behaviour {
   const requests = kinds.map((kind) => {
     const { body, headers = {} }: LargeBody = LARGE_BODIES[kind];
-    const bytes = body();
-    const lines = Object.entries(headers).map((header) => header.join(': '));
-    return [head(target, bytes.length, lines), bytes] as const;
+    return request(target, { headers, body: body() });
   });
   const open = (socket: Socket, index: number) => {
-    for (const part of requests[index % requests.length]!) socket.write(part);
+    socket.write(requests[index % requests.length]!);
   };
   return { size: 200, open, answered: (socket, index) => setTimeout(() => open(socket, index), RETRY_MS) };
 }
@@ -42,8 +41,10 @@ function large(target: Target, ...kinds: readonly LargeKind[]): Behaviour {
 function tinyChunks(target: Target): Behaviour {
   const chunks = Buffer.from(`${'1\r\n \r\n'.repeat(KIB ** 2)}0\r\n\r\n`);
   const open = (socket: Socket, index: number) => {
-    socket.write(head(index % 2 === 0 ? target : { ...target, token: 'wrong' }, 'chunked'));
-    socket.write(chunks);
+    const headers = { 'transfer-encoding': 'chunked' };
+    socket.write(
+      request(index % 2 === 0 ? target : { ...target, token: 'wrong' }, { headers, body: chunks }),
+    );
   };
   return { size: 16, open };
 }
@@ -61,7 +62,7 @@ function pour(size: number, isReading: boolean, requests: Buffer): Behaviour {
 function slowBodies(target: Target): Behaviour {
   const open = (socket: Socket, index: number) => {
     const announced = index % 8 === 0 ? 8_000 * KIB : 63 * KIB;
-    socket.write(head(target, announced));
+    socket.write(request(target, { headers: { 'content-length': `${announced}` } }));
     socket.write(Buffer.alloc(Math.min(announced - KIB, 4 * PIECE_BYTES), ' '));
     const timer = setInterval(() => socket.write('  '), 500);
     socket.once('close', () => clearInterval(timer));

@@ -42,16 +42,3 @@ function openOne(port: number, behaviour: Behaviour, index: number): void {
   if (behaviour.isReading === false) socket.pause();
   else socket.on('data', () => behaviour.answered?.(socket, index));
 }
-
-/** @returns the head of a request with a body of so many bytes, or in chunks. */
-export function head({ token }: Target, bodyBytes: number | 'chunked', more: readonly string[] = []): Buffer {
-  const lines = [
-    'POST /v1/events HTTP/1.1',
-    'Host: box:4000',
-    `Authorization: Bearer ${token}`,
-    'Content-Type: application/json',
-    bodyBytes === 'chunked' ? 'Transfer-Encoding: chunked' : `Content-Length: ${bodyBytes}`,
-    ...more,
-  ];
-  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`);
-}
