@@ -4,7 +4,6 @@ import t from 'tap';
 import { Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
-import { jsonLines } from '../harness/lines.ts';
 import { serveAgain } from '../harness/servingAgain.ts';
 import { Tail, type TailLine } from '../harness/tail.ts';
 
@@ -18,30 +17,6 @@ const at = (ms: number, overrides: Record<string, unknown> = {}) =>
   event({ event_id: `${ms}`, eot: new Date(BASE_MS + ms).toISOString(), ...overrides });
 
 const shown = ({ event, late }: TailLine) => (late ? `late ${event.event_id}` : event.event_id);
-
-async function printed(daemon: Daemon, ...args: string[]): Promise<TailLine[]> {
-  const { stdout, stderr, status } = await daemon.command('tail', '--json', '--order', 'eot', ...args);
-  if (status !== 0) throw new Error(stderr);
-  return jsonLines(stdout);
-}
-
-t.test(
-  'tail --order eot shows stored events in the order of eot, and of receipt if a clock is ahead',
-  async (t) => {
-    const daemon = await Daemon.start(t);
-    const ahead = event({ event_id: 'ahead', eot: '2199-01-01T00:00:00Z' });
-    await daemon.post([at(30), ahead, at(10), at(10, { revision: 1 })]);
-    const after = [at(20), at(40)];
-    await daemon.post(after);
-    const lines = await printed(daemon, '--after', '0');
-    t.strictSame(lines.map(shown), ['10', '10', '20', '30', '40', 'ahead']);
-    t.strictSame(lines[1]!.event.revision, 1);
-    t.strictSame((await printed(daemon)).map(shown), lines.map(shown), 'the newest 10');
-    t.strictSame((await printed(daemon, '--after', '4')).map(shown), ['20', '40']);
-    const people = await daemon.command('tail', '--order', 'eot', '--after', '0');
-    t.match(people.stdout, /^\d{4}-\d\d-\d\d \d\d:\d\d:26\.010 {2}#3 {2}BALL_BOUNCE {2}court-1/);
-  },
-);
 
 t.test(
   'tail --follow shows a request in order, marks what comes behind it as late, and holds nobody for a clock',
