@@ -45,39 +45,6 @@ t.test('plain and gzip files are stored as they were sent, each event once howev
   t.match(await imported(box, file('empty', '')), { events: 0, accepted: 0, files: [{ fault: null }] });
 });
 
-t.test('a fault is FILE:LINE, nothing of its batch is stored, and a second import continues', async (t) => {
-  const box = await Daemon.start(t);
-  const sent = events(300);
-  const good = linesOf(sent).split('\n').slice(0, -1);
-  const around = (text: string, behind = '') => `{"seq":1,"event":${text}${behind}}`;
-  const faults: [name: string, line: string, message: RegExp][] = [
-    ['json', '{"event_id": tru}', /not JSON: unexpected text at byte 13/],
-    ['invalid', JSON.stringify(event({ confidence: 2, eot: 'x' })), /confidence must be .*, was 2; eot must/],
-    ['deep', `{"payload":${'['.repeat(40)}${']'.repeat(40)}}`, /deeper than 32/],
-    ['large', `{"note":"${'x'.repeat(BODY_BYTES)}"}`, /longer than 8388608 bytes/],
-    ['inside', around(JSON.stringify(event({ confidence: 7 }))), /confidence must be .*, was 7/],
-    ['around', around(JSON.stringify(event()), ',"more":1'), /event_id is required/],
-    ['behind', `${around(JSON.stringify(event()))}}`, /not JSON/],
-  ];
-  for (const [name, line, message] of faults) {
-    const broken = file(name, good.toSpliced(277, 0, line).join('\n'));
-    const { status, stderr } = await box.command('import', broken);
-    t.equal(status, 1, name);
-    t.ok(stderr.startsWith(`${broken}:278: `), stderr.slice(0, 300));
-    t.match(stderr, message);
-    t.match(stderr, 'up to line 200 are stored');
-  }
-  t.equal((await box.exported('session-1')).length, 200);
-  const whole = file('whole', good.join('\n'));
-  const missing = path.join(folder, 'missing');
-  const found = await imported(box, missing, path.join(folder, 'json'), whole);
-  t.match(found, {
-    accepted: 100,
-    duplicates: 400,
-    files: [{ fault: { line: null } }, { fault: { line: 278 } }],
-  });
-});
-
 t.test('gzip that was cut short, is damaged, or has something behind it is a fault', async (t) => {
   const box = await Daemon.start(t);
   const packed = zlib.gzipSync(linesOf(events(500)));

@@ -99,7 +99,7 @@ const TABLE: readonly (readonly [name: string, file: string, test: string, from:
   ['an eot without an offset is accepted', 'protocol/eot', 'http/content',
     '(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)$/',
     '(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)?$/'],
-  ['an import skips a faulty line without a word', 'cli/verbs/import', 'cli/import',
+  ['an import skips a faulty line without a word', 'cli/verbs/import', 'cli/golden',
     'if (event instanceof FileFault) throw event;',
     'if (event instanceof FileFault) continue;'],
   ['tail --after skips an event', 'store/read/arrivals', 'store/read/arrivals',
