@@ -95,10 +95,8 @@ function prepare(
       `${db.name} is on a file system that does not support a write-ahead log. Use a local disk.`,
     );
   db.pragma(`cache_size = -${PAGE_CACHE_KIB}`);
-  db.pragma('mmap_size = 0');
   overwriteDeleted(db);
   db.pragma(`journal_size_limit = ${WAL_SIZE_LIMIT_BYTES}`);
-  db.pragma('foreign_keys = OFF');
   // In WAL mode better-sqlite3 commits without fsync unless this is set on every connection.
   db.pragma('synchronous = FULL');
 }

@@ -1,5 +1,4 @@
 import fs from 'node:fs';
-import path from 'node:path';
 import { timeOfName } from '../../base/atomicFile.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 
@@ -15,10 +14,7 @@ export interface PreviousFile {
 
 /** @returns the files of replaced databases (restoreDatabase.ts), and of copies that upgrades have made (upgradeDatabase.ts). */
 export function previousFiles(directory: DataDirectory): PreviousFile[] {
-  const prefix = `${path.basename(directory.file('database'))}.`;
-  const names = fs
-    .readdirSync(directory.path)
-    .filter((name) => name.startsWith(prefix) && /^(replaced|layout)-/.test(name.slice(prefix.length)));
+  const names = fs.readdirSync(directory.path).filter((name) => /^courtd\.db\.(replaced|layout)-/.test(name));
   return names.flatMap((name) => {
     // The link itself if it is a symbolic one: it may lead to itself, which is an error.
     const stat = fs.lstatSync(directory.at(name), { throwIfNoEntry: false });

@@ -26,14 +26,12 @@ interface KnownToken {
 export class TokenVerifier {
   readonly #db: Database;
   readonly #fatal: (error: unknown) => void;
-  readonly #dataVersion: Statement<[], number>;
   readonly #hashes: Statement<[], Omit<KnownToken, 'endsAt'>>;
   readonly #uses = new Map<number, Use>();
   readonly #oldUse = new OldTokenUse();
   readonly #newestMs: Statement<[], number>;
   /** After years of rotations one or two, because those that have ended are revoked. Every request is compared with all. */
   #tokens: readonly KnownToken[] = [];
-  #seenVersion: number | undefined;
   #isFresh = false;
   #isFailed = false;
   #usesWrittenAt = Number.NEGATIVE_INFINITY;
@@ -42,8 +40,6 @@ export class TokenVerifier {
   constructor(db: Database, fatal: (error: unknown) => void) {
     this.#db = db;
     this.#fatal = fatal;
-    // Changes when another connection commits, and costs a look at shared memory.
-    this.#dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
     this.#hashes = db.prepare('SELECT id, hash, expires_ms FROM token WHERE revoked_ms IS NULL');
     this.#newestMs = db.prepare<[], number>('SELECT coalesce(max(created_ms), 0) FROM token').pluck();
   }
@@ -112,17 +108,13 @@ export class TokenVerifier {
   }
 
   /**
-   * Asks the database once per turn of the event loop: requests that have been read by then were sent earlier.
+   * Reads the tokens once per turn of the event loop: requests that have been read by then were sent earlier.
    * @throws {Problem} 503 if the tokens cannot be read: without them no request can be answered 401 either.
    */
   #current(): readonly KnownToken[] {
     if (this.#isFailed) throw unavailable('failed');
     if (this.#isFresh) return this.#tokens;
-    this.#guarded(() => {
-      const version = this.#dataVersion.get();
-      if (version !== this.#seenVersion) this.#read();
-      this.#seenVersion = version;
-    });
+    this.#guarded(() => this.#read());
     this.#isFresh = true;
     setImmediate(() => {
       this.#isFresh = false;
