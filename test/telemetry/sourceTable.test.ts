@@ -66,6 +66,22 @@ class Keeper {
   }
 }
 
+t.test('the state of a source follows from its rhythm and that of its court', (t) => {
+  const [a, b] = [{ a: 0.25 }, { b: 0.25 }];
+  const both = { ...a, ...b };
+  const played = (seconds: number) => new Venue().play(seconds, both);
+  const cases: readonly (readonly [state: string, venue: Venue, when: string])[] = [
+    ['sending', new Venue().play(20, a), 'it sends'],
+    ['silent', played(20).play(121, b), 'it stopped two minutes ago, its court plays on'],
+    ['resting', played(100).play(600, {}).play(60, b), 'its court changed ends, b came back first'],
+    ['sending', new Venue().play(601, { a: 60, ...b }).play(119, b), 'it sends once a minute, one was lost'],
+    ['resting', played(2).play(900, b), 'too little has come to say how it sends'],
+    ['resting', played(20).play(180, b).play(200, {}), 'the match ended after it fell silent'],
+  ];
+  for (const [state, venue, when] of cases) t.equal(venue.states().a, state, when);
+  t.end();
+});
+
 t.test('a camera that sent several times a second for 20 s and stops is silent within two minutes', (t) => {
   for (const period of [0.25, 1, 10, 60]) {
     const venue = new Venue().play(20, { dead: 0.25, other: period });
