@@ -1,6 +1,7 @@
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import t from 'tap';
+import { BATCH_EVENTS, BODY_BYTES } from '../../src/base/limits.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { event, events } from '../harness/events.ts';
 import { runInProcess } from '../harness/inProcess.ts';
@@ -51,4 +52,18 @@ t.test('an empty array is answered with two zeros, and nothing is committed for 
     t.strictSame([answer.status, await answer.json()], [202, { accepted: 0, duplicates: 0 }]);
   }
   t.equal(await commits(), before);
+});
+
+t.test('500 copies of the key of a stored event as large as a body do not read it 500 times', async (t) => {
+  const daemon = await Daemon.start(t);
+  const large = event({ payload: { text: 'x'.repeat(BODY_BYTES - 1_000) } });
+  t.strictSame(await (await daemon.post(large)).json(), { accepted: 1, duplicates: 0 });
+  const copies = Array(BATCH_EVENTS).fill({ ...large, payload: {} });
+  const before = daemon.bytesRead;
+  t.strictSame(await (await daemon.post(copies)).json(), { accepted: 0, duplicates: BATCH_EVENTS });
+  const read = daemon.bytesRead - before;
+  t.ok(read < 4 * BODY_BYTES, `${read} bytes were read`);
+  t.strictSame(await (await daemon.post(large)).json(), { accepted: 0, duplicates: 1 });
+  const list = await daemon.command('session', 'list', '--json');
+  t.match(JSON.parse(list.stdout), [{ events: 1, duplicates: BATCH_EVENTS + 1, conflicts: 1 }]);
 });
