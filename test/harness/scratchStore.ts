@@ -116,7 +116,8 @@ export class Committer {
 
   /** Moves all keys to the file. */
   sealAll(): void {
-    while (!this.appender.keys.moveStep());
+    do this.appender.keys.moveStep();
+    while (this.appender.keys.isMoveDue);
   }
 }
 

@@ -14,7 +14,9 @@ export interface KeyEntry {
 const SAME = '(session, hash, revision) = (@session, @hash, @revision)';
 
 /** The next keys that move: in their order, so that a page of the file takes many at once. */
-const MOVING = 'FROM recent_key WHERE seq <= ? ORDER BY session, hash, revision LIMIT ?';
+const MOVING =
+  'FROM recent_key WHERE (session, hash, revision) <= (@session, @hash, @revision) AND seq <= @upTo';
+const ALL = { session: Number.MAX_SAFE_INTEGER, hash: Buffer.alloc(0), revision: 0 };
 
 /**
  * The keys of all stored events, each once (../../ARCHITECTURE.md#duplicates). The newest are in a table in memory, which takes part
@@ -53,17 +55,18 @@ export class EventKeys {
       SELECT asked.seq FROM asked CROSS JOIN key USING (session, hash, revision)`;
     this.#inFile = multiRowStatement(db, 4, amongKeys);
     const seqIn = (table: string) => `(SELECT seq FROM ${table} WHERE ${SAME})`;
-    this.#seqOf = db.prepare(`SELECT coalesce(${seqIn('recent_key')}, ${seqIn('key')}, 0)`);
-    this.#seqOf.pluck();
+    const seqOf = `SELECT coalesce(${seqIn('recent_key')}, ${seqIn('key')}, 0)`;
+    this.#seqOf = db.prepare<[KeyEntry], number>(seqOf).pluck();
+    const last = db.prepare<[number, number], Omit<KeyEntry, 'seq'>>(
+      'SELECT * FROM recent_key WHERE seq <= ? ORDER BY session, hash, revision LIMIT 1 OFFSET ?',
+    );
     const copy = db.prepare(`INSERT OR IGNORE INTO key SELECT session, hash, revision, seq ${MOVING}`);
-    const remove = db.prepare(`
-      DELETE FROM recent_key WHERE (session, hash, revision) IN (SELECT session, hash, revision ${MOVING})`);
+    const remove = db.prepare(`DELETE ${MOVING}`);
     const note = db.prepare('UPDATE flushed SET up_to = ?');
     this.#moveSome = db.transaction((upTo) => {
-      copy.run(upTo, KEY_LIMITS.step);
-      const isOver = remove.run(upTo, KEY_LIMITS.step).changes < KEY_LIMITS.step;
-      if (isOver) note.run(upTo);
-      return isOver;
+      const end = last.get(upTo, KEY_LIMITS.step - 1) ?? ALL;
+      for (const statement of [copy, remove]) statement.run({ ...end, upTo });
+      return end === ALL && note.run(upTo).changes > 0;
     });
     this.#lastMovedSession = this.#newest().session;
     this.recount();
@@ -111,9 +114,9 @@ export class EventKeys {
   /**
    * Moves the next keys to the file, in a transaction of its own. Call it between commits. Keys that came after the move
    * began stay in memory. A crash leaves some in both places, which OR IGNORE skips.
-   * @returns whether the move is over. @throws {SqliteError} if a step fails; calling again repeats that step.
+   * @throws {SqliteError} if a step fails; calling again repeats that step.
    */
-  moveStep(): boolean {
+  moveStep(): void {
     if (this.#moveUpTo === undefined) {
       const { seq, session } = this.#newest();
       this.#moveUpTo = seq;
@@ -121,7 +124,6 @@ export class EventKeys {
     }
     if (this.#moveSome.immediate(this.#moveUpTo)) this.#moveUpTo = undefined;
     this.recount();
-    return this.#moveUpTo === undefined;
   }
 
   #newest(): { readonly seq: number; readonly session: number } {
