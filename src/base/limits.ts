@@ -92,7 +92,7 @@ export const READ_CHUNK_BYTES = 2 * MIB;
 export const FOLLOW_POLL_MS = 50;
 /** How long `tail --order eot` holds an event: cameras that see the same send within this. */
 export const EOT_WINDOW_MS = 500;
-/** Size of the write-ahead log at which the log warns: another program's long read transaction keeps it from shrinking. */
+/** Size of the write-ahead log from which `status` reports it: another program's long read transaction keeps it from shrinking. */
 export const WAL_WARN_BYTES = 256 * MIB;
 /** Size of the write-ahead log from which events are answered 503 until that reader is gone: the disk is for events. */
 export const WAL_MAX_BYTES = 1024 * MIB;

@@ -46,21 +46,14 @@ export function tokenEndMs({ expires_ms, revoked_ms }: Token): number | null {
   return Math.min(expires_ms, revoked_ms);
 }
 
-/** A token that has just been created. */
-interface Rotation {
-  /** 32 random bytes as base64url; it cannot be recovered. */
-  readonly token: string;
-  /** Older tokens that were still valid. */
-  readonly older: number;
-}
-
 /**
  * Creates a token; the older ones end after the grace. A rotation never lengthens an earlier grace, and a
  * grace of 0 ends all older tokens immediately.
  * @param graceS seconds.
+ * @returns the token, 32 random bytes as base64url which cannot be recovered, and how many older ones were still valid.
  * @throws {SqliteError} if the database is locked, or the disk is full and the reserve used up.
  */
-export function rotateToken(db: Database, graceS: number, nowMs: number, given?: string): Rotation {
+export function rotateToken(db: Database, graceS: number, nowMs: number, given?: string) {
   const token = given ?? randomBytes(TOKEN_BYTES).toString('base64url');
   const expiresMs = nowMs + graceS * 1000;
   const setEnd = db.prepare('UPDATE token SET expires_ms = ?, revoked_ms = ? WHERE id = ?');
