@@ -11,17 +11,17 @@ export interface Line {
 
 /** @yields the lines of bytes that come in pieces. @throws {OperatorError} if one is too long; and what reading the pieces throws. */
 export async function* splitLines(pieces: AsyncIterable<Buffer>): AsyncGenerator<Line> {
-  let [rest, number] = [Buffer.alloc(0), 1];
+  let [rest, number]: [Buffer[], number] = [[], 1];
   for await (const piece of pieces) {
-    rest = Buffer.concat([rest, piece]);
     let from = 0;
-    for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n', from)) {
-      yield { bytes: rest.subarray(from, end), number: number++, hasEnd: true };
-      from = end + 1;
+    for (let end = piece.indexOf('\n'); end >= 0; end = piece.indexOf('\n', from)) {
+      yield { bytes: Buffer.concat([...rest, piece.subarray(from, end)]), number: number++, hasEnd: true };
+      [rest, from] = [[], end + 1];
     }
-    rest = rest.subarray(from);
-    if (rest.length > LINE_BYTES)
+    rest.push(piece.subarray(from));
+    if (rest.reduce((sum, { length }) => sum + length, 0) > LINE_BYTES)
       throw new OperatorError(`Line ${number} is longer than ${BODY_BYTES} bytes. No event is so large.`);
   }
-  if (rest.length > 0) yield { bytes: rest, number, hasEnd: false };
+  const bytes = Buffer.concat(rest);
+  if (bytes.length > 0) yield { bytes, number, hasEnd: false };
 }
