@@ -1,15 +1,54 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import type { Page } from 'playwright-core';
+import { pathToFileURL } from 'node:url';
+import { type Browser, chromium, type Page } from 'playwright-core';
 import t from 'tap';
 import type { CourtName } from '../../src/protocol/courtLines.ts';
 import type { EventType } from '../../src/protocol/eventTypes.ts';
 import { SessionTally } from '../../src/session/analysis/sessionTally.ts';
 import { pageOf } from '../../src/session/report/reportPage.ts';
 import { Random } from '../../src/vendor/simulate/random.ts';
-import { launch, open, NEEDS_BROWSER as skip } from '../harness/browser.ts';
-import { temporaryFolder } from '../harness/daemon.ts';
+import { type Cleanup, temporaryFolder } from '../harness/daemon.ts';
+import { missingPrograms } from '../harness/needs.ts';
 import { reader } from '../harness/readEvents.ts';
+
+/** Why no browser can be started here: what `skip` of a test takes. */
+const skip = missingPrograms({ chromium: 'chromium' }) ?? false;
+
+/** A machine that is busy with other tests takes its time. */
+const PATIENCE_MS = 300_000;
+
+/** Debian's chromium, headless, with a profile of its own, which is removed with it. */
+async function launch(t: Cleanup): Promise<Browser> {
+  const browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    timeout: PATIENCE_MS,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--disable-background-networking',
+      '--disable-component-update',
+    ],
+  });
+  t.teardown(() => browser.close());
+  return browser;
+}
+
+/** Opens a page in a window, and keeps whatever the browser complains of: a violation of the page's policy is one. */
+async function open(browser: Browser, file: string, width: number, colorScheme: 'light' | 'dark') {
+  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+  page.setDefaultTimeout(PATIENCE_MS);
+  const complaints: string[] = [];
+  page.on('console', (message) => complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on(
+    'request',
+    (request) => request.url() !== pathToFileURL(file).href && complaints.push(request.url()),
+  );
+  await page.goto(pathToFileURL(file).href);
+  return { page, complaints };
+}
 
 /** Names as they should be, and as they should not: nothing of them may be cut off or run. */
 const SHOTS = [

@@ -4,7 +4,25 @@ import { EVENT_TYPES } from '../../../src/protocol/eventTypes.ts';
 import { SimulatedCourt } from '../../../src/vendor/simulate/court.ts';
 import { Random } from '../../../src/vendor/simulate/random.ts';
 import { Venue } from '../../../src/vendor/simulate/venue.ts';
-import { matchLines } from '../../harness/match.ts';
+
+/** When a match begins: a constant, so that a seed always makes the same text. */
+const BEGIN_MS = Date.UTC(2026, 2, 14, 15, 0, 0);
+/** One position in this many is written, so that a hundred events include every type. */
+const WRITTEN_POSITIONS = 5;
+
+/** @returns that many events of a simulated match on one court, as NDJSON. The same for the same seed. */
+function matchLines(count: number, seed = 1): string {
+  const venue = new Venue({ courts: 1, seed, clean: true, run: 'sample' });
+  const lines: string[] = [];
+  let positions = 0;
+  for (let matchS = 0; lines.length < count; matchS += 1) {
+    for (const { detection, text } of venue.until(matchS, BEGIN_MS)) {
+      if (detection.type === 'PLAYER_POSITION' && positions++ % WRITTEN_POSITIONS > 0) continue;
+      lines.push(`${text}\n`);
+    }
+  }
+  return lines.slice(0, count).join('');
+}
 
 t.test('a seed makes the same match, however time is cut, and another seed another', (t) => {
   const whole = new SimulatedCourt(new Random(7)).until(60);
