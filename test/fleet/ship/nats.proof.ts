@@ -182,6 +182,36 @@ t.test("yesterday's backup is restored: nothing comes twice, and nothing is miss
 });
 
 t.test(
+  'an event that is too large for the servers stops shipping until they accept it',
+  { skip },
+  async (t) => {
+    const { server, hq, ...own } = await fleetOf(t, 'max_payload: 64KB');
+    const box = own.box(t, 'venue-7');
+    const noise = () => Array.from({ length: 150_000 }, () => Math.random().toString(36)[3] ?? 'x').join('');
+    box.put(...events(3));
+    const shipper = box.ship();
+    await shipper.report(({ shipped_seq }) => shipped_seq === 3);
+    box.put(event({ payload: { noise: noise() } }), ...events(2));
+    const { error } = await shipper.state('refused');
+    t.match(error, /max_payload: 9MB/);
+    t.match(shipper.stderr, /accepts messages of 65536 bytes/, 'and it was said when it connected');
+    fs.writeFileSync(
+      server.configuration,
+      fs.readFileSync(server.configuration, 'utf8').replace('64KB', '9MB'),
+    );
+    await server.restart();
+    await shipper.report(({ shipped_seq }) => shipped_seq === 6);
+    t.equal(await shipper.stop(), 0);
+    const messages = await hq.messages('venue-7');
+    t.strictSame(gapsOf(messages), []);
+    t.strictSame(
+      messages.flatMap(({ lines }) => lines),
+      await box.lines(),
+    );
+  },
+);
+
+t.test(
   'a shipper waits for a full stream, a frozen server and a server that has ended',
   { skip },
   async (t) => {
