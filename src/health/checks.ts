@@ -8,7 +8,7 @@ import { yieldToIngest } from '../base/yieldToIngest.ts';
 import { type DaemonListening, isLoopback, listening, nearestOf, placeOf } from '../host/cameraAddresses.ts';
 import { type Service, serviceOf } from '../host/serviceSettings.ts';
 import { askTool } from '../host/systemTool.ts';
-import { withDatabase } from '../store/db/withDatabase.ts';
+import { withDatabase } from '../store/db/openDatabase.ts';
 import { type Consistency, checkConsistency } from '../store/keep/verifyDatabase.ts';
 import { problem } from './problems.ts';
 

@@ -2,7 +2,7 @@ import type { DataDirectory } from '../base/dataDirectory.ts';
 import { WAL_WARN_BYTES } from '../base/limits.ts';
 import { DAY_MS } from '../base/units.ts';
 import type { Validity } from '../host/tlsCertificate.ts';
-import { withDatabase } from '../store/db/withDatabase.ts';
+import { withDatabase } from '../store/db/openDatabase.ts';
 import type { CopyStatus, ShipStatus, Status } from './boxStatus.ts';
 import { problem, type StatusProblem } from './problems.ts';
 import { type SourceFindings, sourceProblems } from './sourceProblems.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { TOKEN_GRACE_S } from '../../src/base/limits.ts';
-import { withDatabase } from '../../src/store/db/withDatabase.ts';
+import { withDatabase } from '../../src/store/db/openDatabase.ts';
 import { rotateToken } from '../../src/store/tokens/tokens.ts';
 import { BoxClient } from './boxClient.ts';
 import { Lines } from './lines.ts';

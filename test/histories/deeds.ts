@@ -1,8 +1,7 @@
 import fs from 'node:fs';
 import { Problem } from '../../src/protocol/errors.ts';
 import { readEpochs } from '../../src/store/db/epochs.ts';
-import { openDatabase } from '../../src/store/db/openDatabase.ts';
-import { withDatabase } from '../../src/store/db/withDatabase.ts';
+import { openDatabase, withDatabase } from '../../src/store/db/openDatabase.ts';
 import { ForeignCopy } from '../../src/store/keep/follow.ts';
 import { makeBackup } from '../../src/store/keep/makeBackup.ts';
 import { restoreDatabase } from '../../src/store/keep/restoreDatabase.ts';

@@ -4,7 +4,7 @@ import { pause } from '../../base/pause.ts';
 import { abortOnSignal } from '../../base/signals.ts';
 import { Alert } from '../../health/alertMessage.ts';
 import { serviceOf } from '../../host/serviceSettings.ts';
-import type { DataOption } from '../../store/db/withDatabase.ts';
+import type { DataOption } from '../../store/db/openDatabase.ts';
 import { runDir } from '../options/optionParsers.ts';
 import { say } from '../terminal/output.ts';
 

@@ -7,7 +7,7 @@ import { bytesFor, counted } from '../../base/units.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { copyReport } from '../../fleet/report/copyReport.ts';
 import { runDirectory } from '../../fleet/report/reportFile.ts';
-import type { DataOption } from '../../store/db/withDatabase.ts';
+import type { DataOption } from '../../store/db/openDatabase.ts';
 import { CopyFollower, ForeignCopy } from '../../store/keep/follow.ts';
 import { lastBackupMs, noteBackup } from '../../store/keep/lastBackup.ts';
 import { makeBackup } from '../../store/keep/makeBackup.ts';

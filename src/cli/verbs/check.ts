@@ -3,8 +3,8 @@ import { visible } from '../../base/visibleText.ts';
 import { askStatus } from '../../control/controlClient.ts';
 import { boxOf, type CheckResult, checkDatabase, runChecks, type Variables } from '../../health/checks.ts';
 import { assertDatabase } from '../../store/db/newDatabase.ts';
+import type { DataOption } from '../../store/db/openDatabase.ts';
 import { explain } from '../../store/db/openErrors.ts';
-import type { DataOption } from '../../store/db/withDatabase.ts';
 import { VARIABLES, variableFault } from '../options/environmentVariables.ts';
 import { json } from '../options/optionParsers.ts';
 import {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { isoTime } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import { eventToJson } from '../../protocol/courtEvent.ts';
-import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
+import { type DataOption, withDatabase } from '../../store/db/openDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { sessionId } from '../../store/read/sessions.ts';
 import { countConflicts, readConflicts, type StoredConflict } from '../../store/read/storedConflicts.ts';

@@ -19,7 +19,7 @@ import { PATH as EVENTS_PATH } from '../../http/preconditions.ts';
 import type { CourtServer } from '../../http/server.ts';
 import { METRICS_PATH } from '../../metrics/prometheusText.ts';
 import { mayName, naming } from '../../protocol/playerRedaction.ts';
-import type { DataOption } from '../../store/db/withDatabase.ts';
+import type { DataOption } from '../../store/db/openDatabase.ts';
 import { isOfAll, type PruneSelection } from '../../store/keep/expiredEvents.ts';
 import { type Keep, retainNightly } from '../../store/keep/nightlyRetention.ts';
 import type { Pruned } from '../../store/keep/pruneEvents.ts';

@@ -3,7 +3,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { counted, isoTime } from '../../base/units.ts';
 import { shellWord } from '../../base/visibleText.ts';
 import { eventToJson } from '../../protocol/courtEvent.ts';
-import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
+import { type DataOption, withDatabase } from '../../store/db/openDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { findRevisions } from '../../store/read/eventRevisions.ts';
 import { sessionId as assertSession } from '../../store/read/sessions.ts';

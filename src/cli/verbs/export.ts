@@ -6,7 +6,7 @@ import { DICTIONARY } from '../../session/export/columns.ts';
 import { BINARY_FORMATS, FORMATS, type Format } from '../../session/export/encode.ts';
 import { exportMany } from '../../session/export/exportMany.ts';
 import { type ExportOptions, writeSession } from '../../session/export/writeSession.ts';
-import { withDatabase } from '../../store/db/withDatabase.ts';
+import { withDatabase } from '../../store/db/openDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { sessionId } from '../../store/read/sessions.ts';
 import { ofType, output } from '../options/optionParsers.ts';

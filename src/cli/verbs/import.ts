@@ -9,7 +9,7 @@ import { assertDaemonRuns, rulesOf } from '../../control/controlClient.ts';
 import type { EventRules } from '../../protocol/validate.ts';
 import { type FileEvent, readEvents } from '../../session/import/eventFile.ts';
 import { FileFault } from '../../session/import/fileBytes.ts';
-import type { DataOption } from '../../store/db/withDatabase.ts';
+import type { DataOption } from '../../store/db/openDatabase.ts';
 import { json, notEmpty } from '../options/optionParsers.ts';
 import { type JsonOption, printJson, progress, say } from '../terminal/output.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { askDaemon, notRunning } from '../../control/controlClient.ts';
 import { METRICS_PATH } from '../../metrics/prometheusText.ts';
-import type { DataOption } from '../../store/db/withDatabase.ts';
+import type { DataOption } from '../../store/db/openDatabase.ts';
 import { stdoutSink } from '../terminal/output.ts';
 
 const HELP = `

@@ -6,7 +6,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { jsonLine } from '../../session/export/encode.ts';
 import { writtenSentence } from '../../session/export/writeSession.ts';
-import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
+import { type DataOption, withDatabase } from '../../store/db/openDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { type NamedEvent, PlayerCounts, readNamed, readPlayer } from '../../store/read/namedPlayers.ts';
 import { json, notEmpty, output } from '../options/optionParsers.ts';

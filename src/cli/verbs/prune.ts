@@ -7,7 +7,7 @@ import { PRUNE_PATH } from '../../control/workRoutes.ts';
 import { viewCopy } from '../../fleet/report/copyReport.ts';
 import { viewShip } from '../../fleet/report/shipReport.ts';
 import { serviceOf } from '../../host/serviceSettings.ts';
-import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
+import { type DataOption, withDatabase } from '../../store/db/openDatabase.ts';
 import { isOfAll, type PruneSelection } from '../../store/keep/expiredEvents.ts';
 import { countExpired, findOldRecords, type OldRecords, type Pruned } from '../../store/keep/pruneEvents.ts';
 import { readShipLag, type Shipped } from '../../store/read/shipLag.ts';

@@ -4,7 +4,7 @@ import { counted, isoTime } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import { haveDone, rulesOf } from '../../control/controlClient.ts';
 import { DROP_PATH } from '../../control/workRoutes.ts';
-import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
+import { type DataOption, withDatabase } from '../../store/db/openDatabase.ts';
 import { readRecentKeys, storedLookup } from '../../store/read/storedKeys.ts';
 import { type RefusedFile, type RefusedRequest, withRefused } from '../../store/refused/refusedFile.ts';
 import { refusedLines } from '../../store/refused/refusedLines.ts';

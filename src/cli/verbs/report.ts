@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { COURTS, type CourtName } from '../../protocol/courtLines.ts';
 import { reportOf } from '../../session/report/reportPage.ts';
-import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
+import { type DataOption, withDatabase } from '../../store/db/openDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { sessionId } from '../../store/read/sessions.ts';
 import { output } from '../options/optionParsers.ts';

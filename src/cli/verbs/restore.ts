@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { counted, isoTime } from '../../base/units.ts';
 import { shellWord } from '../../base/visibleText.ts';
 import { logLines } from '../../fleet/log/logLines.ts';
-import type { DataOption } from '../../store/db/withDatabase.ts';
+import type { DataOption } from '../../store/db/openDatabase.ts';
 import { type Restored, restoreDatabase } from '../../store/keep/restoreDatabase.ts';
 import type { Salvaged } from '../../store/keep/salvage.ts';
 import { notEmpty } from '../options/optionParsers.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { counted } from '../../base/units.ts';
 import { shellWord } from '../../base/visibleText.ts';
-import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
+import { type DataOption, withDatabase } from '../../store/db/openDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
 import { listSessions, summarizeSession } from '../../store/read/sessions.ts';
 import { integer, json } from '../options/optionParsers.ts';

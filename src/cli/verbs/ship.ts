@@ -9,7 +9,7 @@ import { NatsLog } from '../../fleet/ship/natsLog.ts';
 import { shipSettings } from '../../fleet/ship/settings.ts';
 import { Shipper } from '../../fleet/ship/shipper.ts';
 import { beginEpoch, readEpochs } from '../../store/db/epochs.ts';
-import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
+import { type DataOption, withDatabase } from '../../store/db/openDatabase.ts';
 import { readShipLag } from '../../store/read/shipLag.ts';
 import { printData, say } from '../terminal/output.ts';
 

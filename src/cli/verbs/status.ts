@@ -6,7 +6,7 @@ import { counted } from '../../base/units.ts';
 import { visible } from '../../base/visibleText.ts';
 import { askBox } from '../../control/controlClient.ts';
 import type { Status } from '../../health/boxStatus.ts';
-import type { DataOption } from '../../store/db/withDatabase.ts';
+import type { DataOption } from '../../store/db/openDatabase.ts';
 import { json } from '../options/optionParsers.ts';
 import { drawStatus } from '../status/screen.ts';
 import { clearScreen, hints, type JsonOption, printJson, printText, say } from '../terminal/output.ts';

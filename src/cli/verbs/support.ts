@@ -10,7 +10,7 @@ import { type Box, boxOf, runChecks } from '../../health/checks.ts';
 import { SERVICE } from '../../host/serviceSettings.ts';
 import { logLineWithoutData, withoutTokens } from '../../host/supportRedaction.ts';
 import { askTool } from '../../host/systemTool.ts';
-import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
+import { type DataOption, withDatabase } from '../../store/db/openDatabase.ts';
 import { withRefused } from '../../store/refused/refusedFile.ts';
 import { output } from '../options/optionParsers.ts';
 import { drawStatus } from '../status/screen.ts';

@@ -7,7 +7,7 @@ import { playersSetting } from '../../fleet/ship/settings.ts';
 import { type Arrival, arrivalToJson } from '../../protocol/courtEvent.ts';
 import { eotToNs } from '../../protocol/eot.ts';
 import { EotWindow, type Left } from '../../protocol/eotWindow.ts';
-import type { DataOption } from '../../store/db/withDatabase.ts';
+import type { DataOption } from '../../store/db/openDatabase.ts';
 import { ArrivalLog, type Arrivals, mayPass } from '../../store/read/arrivalLog.ts';
 import { integer, json, ofType } from '../options/optionParsers.ts';
 import { type JsonOption, say, stdoutSink } from '../terminal/output.ts';

@@ -5,7 +5,7 @@ import { TOKEN_GRACE_S } from '../../base/limits.ts';
 import { isoTime } from '../../base/units.ts';
 import { askStatus } from '../../control/controlClient.ts';
 import { type CameraAddresses, cameraAddresses } from '../../host/cameraAddresses.ts';
-import { type DataOption, withDatabase } from '../../store/db/withDatabase.ts';
+import { type DataOption, withDatabase } from '../../store/db/openDatabase.ts';
 import {
   isValid,
   listTokens,

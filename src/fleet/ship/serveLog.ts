@@ -3,7 +3,7 @@ import { FOLLOW_POLL_MS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
 import { arrivalToJson } from '../../protocol/courtEvent.ts';
 import type { Epoch } from '../../store/db/epochs.ts';
-import { withDatabase } from '../../store/db/withDatabase.ts';
+import { withDatabase } from '../../store/db/openDatabase.ts';
 import { ArrivalLog } from '../../store/read/arrivalLog.ts';
 import { secretOf } from '../../store/write/ledger.ts';
 import { LEARNT_EVENTS, Pseudonyms } from '../../store/write/pseudonyms.ts';

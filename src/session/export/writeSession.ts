@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Sink } from '../../base/atomicFile.ts';
 import { counted, isoTime } from '../../base/units.ts';
-import type { DataOption } from '../../store/db/withDatabase.ts';
+import type { DataOption } from '../../store/db/openDatabase.ts';
 import type { Damage } from '../../store/read/damage.ts';
 import { type AsOf, type EventFilter, readSession } from '../../store/read/sessionReader.ts';
 import { encode, type Format } from './encode.ts';

@@ -5,7 +5,6 @@ import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { isServed } from './directoryLock.ts';
 import { withReserve } from './diskReserve.ts';
-import { enterDirectory } from './enterDirectory.ts';
 import { assertDatabase, isDatabase } from './newDatabase.ts';
 import { explain, unsound } from './openErrors.ts';
 import { preMigrationCopyOf } from './previousDatabases.ts';
@@ -14,10 +13,15 @@ import { layoutOf, overwriteDeleted, SCHEMA_VERSION } from './schema.ts';
 import { closeAfter } from './sqliteErrors.ts';
 import { startFault } from './startFault.ts';
 
+const { R_OK, W_OK, X_OK } = fs.constants;
 /** Page cache of the database, in KiB: 16 MB and 64 MB were no faster (measured). */
 const PAGE_CACHE_KIB = 8_000;
 /** SQLite truncates the WAL to this size when it starts it again after a checkpoint. */
 const WAL_SIZE_LIMIT_BYTES = 64 * 1024 ** 2;
+
+export interface DataOption {
+  readonly data: DataDirectory;
+}
 
 /** What a command may do to a database that it opens; by default it must exist and be of this layout. */
 export interface OpenOptions {
@@ -51,6 +55,25 @@ export function openDatabase(directory: DataDirectory, options: OpenOptions = {}
 }
 
 /**
+ * Opens the database of the data directory, runs `work` on it and closes it.
+ * @throws {OperatorError} if the database cannot be opened, or fails: what happened and what to do.
+ */
+export async function withDatabase<Result>(
+  { data }: DataOption,
+  work: (db: Database.Database) => Result | Promise<Result>,
+  options: OpenOptions = {},
+): Promise<Result> {
+  const db = openDatabase(data, options);
+  try {
+    return await work(db);
+  } catch (error) {
+    throw explain(error, data);
+  } finally {
+    db.close();
+  }
+}
+
+/**
  * The first checks of `openDatabase`, for a caller that makes a file next to the database before that. It reads the header itself,
  * because SQLite creates and changes files beside a foreign database.
  * @throws {OperatorError} and the system's errors, if the directory or its database is not courtd's: nothing has been changed.
@@ -63,6 +86,26 @@ export function enterDatabase(directory: DataDirectory, create = false): void {
     throw new OperatorError(
       `${file} is not a courtd database: nothing was changed. Name another directory with --data.`,
     );
+}
+
+/**
+ * Call it before anything else in a data directory: nothing is opened or created there that is a link elsewhere, and SQLite opens a
+ * database even if it may not write to it, and creates others next to it.
+ * @throws {OperatorError} and the system's errors, with the path that is not accessible; nothing has been changed then.
+ */
+export function enterDirectory(directory: DataDirectory): void {
+  if (!fs.statSync(directory.path, { throwIfNoEntry: false })?.isDirectory()) return;
+  fs.accessSync(directory.path, R_OK | W_OK | X_OK);
+  for (const file of directory.ownFiles()) {
+    const stat = fs.lstatSync(file, { throwIfNoEntry: false });
+    // Opening a pipe blocks until somebody opens its other end, and no signal is handled meanwhile.
+    if (stat !== undefined && !stat.isFile() && !stat.isDirectory())
+      throw new OperatorError(
+        `${file} is a symbolic link, a pipe, a socket or a device, which courtd does not open. Remove it.`,
+      );
+  }
+  const database = directory.file('database');
+  if (fs.existsSync(database)) fs.accessSync(database, R_OK | W_OK);
 }
 
 /**

@@ -1,4 +1,6 @@
 import type { Database } from 'better-sqlite3';
+import { keyHash } from '../db/keyHash.ts';
+import { sessionCounter } from '../db/sessionCounter.ts';
 import { COPY_EVENTS } from '../db/sizes.ts';
 
 type Row = readonly (string | number | bigint | Buffer | null)[];
@@ -68,4 +70,25 @@ function writeRows(copy: Database, table: string, there: Rows, rows: Rows): void
   const ids = new Set([...there.values(), ...added].map(([id]) => id));
   if (copy.prepare<[], number>('SELECT count(*) FROM session').pluck().get()! < ids.size)
     copy.exec('DELETE FROM event WHERE session NOT IN (SELECT id FROM session)');
+}
+
+/**
+ * Makes what a copy does not have: the keys of its events, and the counts of its sessions. A copy may still have an event that the box
+ * has pruned since, next to the same event as it came again: the later one stays. Call it inside a transaction, before the database is
+ * a box's.
+ */
+export function completeKeys(db: Database): void {
+  db.function('key_hash', { deterministic: true }, keyHash);
+  const behind = 'FROM event WHERE seq > (SELECT up_to FROM flushed)';
+  const insert = db.prepare(
+    `INSERT OR IGNORE INTO key SELECT session, key_hash(event_id), revision, seq ${behind} ORDER BY 1, 2, 3, 4 DESC`,
+  );
+  const events = db.prepare<[], number>(`SELECT count(*) ${behind}`).pluck().get()!;
+  if (insert.run().changes < events)
+    db.exec(`
+      DELETE ${behind} AND seq < (
+        SELECT seq FROM key k
+        WHERE k.session = event.session AND k.hash = key_hash(event.event_id) AND k.revision = event.revision)`);
+  db.exec('UPDATE flushed SET up_to = max(up_to, ifnull((SELECT max(seq) FROM event), 0))');
+  sessionCounter(db)();
 }

@@ -5,15 +5,14 @@ import { publish } from '../../base/atomicFile.ts';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
-import { enterDirectory } from '../db/enterDirectory.ts';
 import { LAST_GIVEN_SEQ, readEpochs } from '../db/epochs.ts';
 import { isDatabase, makeDatabase } from '../db/newDatabase.ts';
+import { enterDirectory, withDatabase } from '../db/openDatabase.ts';
 import { explain } from '../db/openErrors.ts';
 import { layoutOf, migrate, overwriteDeleted, SCHEMA_VERSION } from '../db/schema.ts';
 import { COPY_EVENTS } from '../db/sizes.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { layoutFault } from '../db/startFault.ts';
-import { withDatabase } from '../db/withDatabase.ts';
 import { readEvents, readTables, writeEvents, writeTables } from './copyRows.ts';
 
 /** It becomes a file name, and may come from somebody else's database. */

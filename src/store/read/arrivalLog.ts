@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { type Epoch, readEpochs, sharedUpTo } from '../db/epochs.ts';
+import { withDatabase } from '../db/openDatabase.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
-import { withDatabase } from '../db/withDatabase.ts';
 import { type ArrivalFilter, arrivalsAfter, beforeNewest } from './arrivals.ts';
 
 /** The header of the WAL index: it changes with every commit, and holds the number of frames (SQLite, "WAL-mode File Format", 2.1). */
