@@ -3,24 +3,13 @@ import { keyHash } from '../db/keyHash.ts';
 import type { Damage } from './damage.ts';
 import { EVENT_COLUMNS, EVENTS, isVerified, type StoredEvent } from './storedEvent.ts';
 
-/** A stored revision with its conflicts. */
-interface FoundEvent extends StoredEvent {
-  /** Copies with a different JSON value that arrived later and were ignored. */
-  readonly conflictingCopies: number;
-}
-
 /**
- * @returns every stored revision of one event, in ascending order; empty if there is none. The keys of the newest events are
+ * @returns every stored revision of one event, in ascending order, with how many copies of another JSON value came later. The keys of the newest events are
  * only in the daemon's memory (keys.ts), so those events are searched.
  * @param damage takes the revisions that are damaged, and left out.
  */
-export function findRevisions(
-  db: Database,
-  sessionId: string,
-  eventId: string,
-  damage: Damage,
-): FoundEvent[] {
-  const find = db.prepare<[object], FoundEvent>(`
+export function findRevisions(db: Database, sessionId: string, eventId: string, damage: Damage) {
+  const find = db.prepare<[object], StoredEvent & { readonly conflictingCopies: number }>(`
     SELECT ${EVENT_COLUMNS}, ifnull(c.copies, 0) AS conflictingCopies
       FROM ${EVENTS} LEFT JOIN conflict c ON c.session = e.session AND c.seq = e.seq
      WHERE s.name = @sessionId AND e.event_id = @eventId AND e.seq IN (

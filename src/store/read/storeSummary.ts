@@ -4,10 +4,7 @@ import { DAY_MS } from '../../base/units.ts';
 /** The time span from which growth is extrapolated, at most and at least: a shorter one predicts nothing. */
 const GROWTH_MS = { most: 7 * DAY_MS, least: DAY_MS } as const;
 
-interface Receipt {
-  readonly seq: number;
-  readonly ms: number;
-}
+type Receipt = { readonly seq: number; readonly ms: number };
 
 /** How much is stored, and how fast that grows: from the times of receipt of a few dozen events. */
 export function summarizeStore(db: Database, nowMs: number) {
