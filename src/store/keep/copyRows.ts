@@ -36,6 +36,15 @@ export function writeEvents(copy: Database, { after, upTo, events }: LogPart): v
   writeRows(copy, 'event', readRows(copy, PART, after, upTo, -1), events);
 }
 
+/** @returns the bytes of the other tables, and of the events that are compared behind a seq. Long values are not read for it. */
+export function sizesOf(db: Database, after: number): ReadonlyMap<string, number> {
+  const lengths = ['event_id', 'eot', 'payload', 'extra'].map((name) => `ifnull(octet_length(${name}), 0)`);
+  const sizes = db.prepare<[number, number], [string, number]>(`
+    SELECT t.name, pgsize FROM (${NAMES}) t CROSS JOIN dbstat('main') d ON d.name = t.name AND aggregate = TRUE
+     UNION ALL SELECT 'event', total(${lengths.join(' + ')}) FROM event WHERE seq > ? AND seq <= ?`);
+  return new Map(sizes.raw().all(after, after + COPY_EVENTS));
+}
+
 /** @returns what the copy has of the other tables, which are small. Call it inside a transaction. */
 export function readTables(db: Database): ReadonlyMap<string, Rows> {
   const names = db.prepare<[], string>(NAMES).pluck().all();

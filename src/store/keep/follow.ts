@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { publish } from '../../base/atomicFile.ts';
 import { DataDirectory } from '../../base/dataDirectory.ts';
-import { COMMAND_BUSY_MS } from '../../base/limits.ts';
+import { COMMAND_BUSY_MS, CONFLICT_COPIES, CONFLICT_COPY_BYTES } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { LAST_GIVEN_SEQ, readEpochs } from '../db/epochs.ts';
 import { isDatabase, makeDatabase } from '../db/newDatabase.ts';
@@ -13,12 +13,17 @@ import { layoutOf, migrate, overwriteDeleted, SCHEMA_VERSION } from '../db/schem
 import { COPY_EVENTS } from '../db/sizes.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { layoutFault } from '../db/startFault.ts';
-import { readEvents, readTables, writeEvents, writeTables } from './copyRows.ts';
+import { lookOf } from '../read/arrivalLog.ts';
+import { readEvents, readTables, sizesOf, writeEvents, writeTables } from './copyRows.ts';
 
 /** It becomes a file name, and may come from somebody else's database. */
 const EPOCH = /^[0-9a-f]{24}$/;
 /** Between two comparisons of all events. Deletions and erasures begin one earlier, but not more often than each minute. */
 const COMPARE_MS = { least: 60_000, most: 86_400_000 } as const;
+
+/** Bytes that a table of a copy may have beyond twice those of the box, which has deleted some: anybody may have filled the copy. */
+const slackBytes = (table: string) =>
+  16 * 1024 ** 2 + (table === 'conflict_copy' ? CONFLICT_COPIES * CONFLICT_COPY_BYTES : 0);
 
 /** The place has the copy of another box, or a file that is none: it is not touched. */
 export class ForeignCopy extends OperatorError {}
@@ -46,6 +51,11 @@ export class CopyFollower {
   /** When the last one began, and the deletions and finished erasures of the box then. */
   #comparedAt = Number.NEGATIVE_INFINITY;
   #changes = '';
+  #state: CopyState | undefined;
+  /** Whether everything that was deleted or erased has been compared. */
+  #isSettled = false;
+  /** What box and copy were when there was nothing left to do; empty: there is. */
+  #seen = '';
 
   constructor(box: DataDirectory, place: string) {
     this.#box = box;
@@ -55,11 +65,15 @@ export class CopyFollower {
 
   /**
    * Brings the copy up to date.
-   * @param on is called after each transaction. @throws {ForeignCopy}, and {OperatorError} if it fails for now.
+   * @param on is called after each transaction, or once. @throws {ForeignCopy}, and {OperatorError} if it fails for now.
    */
   async round(on: (state: CopyState) => void): Promise<void> {
+    const box = lookOf(this.#box);
+    const look = () => box + lookOf(this.#place);
     try {
+      if (this.#state !== undefined && this.#seen === look()) return on(this.#state);
       while (await this.#step(on)) await setImmediate();
+      this.#seen = this.#isSettled ? look() : '';
     } catch (error) {
       // Another disk may come now, of which nothing has been compared.
       [this.#reached, this.#comparedAt] = [undefined, Number.NEGATIVE_INFINITY];
@@ -73,9 +87,13 @@ export class CopyFollower {
     try {
       const have = haveOf(copy, this.#reached);
       const part = await withDatabase({ data: this.#box }, (db) => db.transaction(() => partFor(have, db))());
-      if (isEarlier(this.#file, have, part)) {
+      for (const [table, bytes] of sizesOf(copy, have.comparedAfter ?? have.seq))
+        if (bytes > 2 * (part.sizes.get(table) ?? 0) + slackBytes(table))
+          throw this.#foreign(`has far more in its table ${table} than this box`);
+      const epochs = readEpochs(copy).map(({ name }) => name);
+      if (isEarlier(this.#file, { ...have, epochs }, part)) {
         copy.close();
-        this.#setAside(have.epochs.at(-1)!);
+        this.#setAside(epochs.at(-1)!);
         return true;
       }
       const { behind, compared } = part;
@@ -85,7 +103,9 @@ export class CopyFollower {
       };
       copy.transaction(write).immediate();
       this.#isElsewhere = !this.#isOnDiskOfBox();
-      on({ epoch: part.epochs.at(-1)!, seq: Number([...behind.events.values()].at(-1)?.[0] ?? have.seq) });
+      const seq = Number([...behind.events.values()].at(-1)?.[0] ?? have.seq);
+      this.#state = { epoch: part.epochs.at(-1)!, seq };
+      on(this.#state);
       if (compared !== undefined) this.#reached = compared.upTo < have.seq ? compared.upTo : undefined;
       if (behind.events.size === COPY_EVENTS || this.#reached !== undefined) return true;
       return this.#compare(part.changes);
@@ -97,7 +117,8 @@ export class CopyFollower {
   /** Begins a comparison if something was deleted or erased, or the last one is a day old. @returns whether it does. */
   #compare(changes: string): boolean {
     const agoMs = performance.now() - this.#comparedAt;
-    if (agoMs <= (changes === this.#changes ? COMPARE_MS.most : COMPARE_MS.least)) return false;
+    this.#isSettled = changes === this.#changes;
+    if (agoMs <= (this.#isSettled ? COMPARE_MS.most : COMPARE_MS.least)) return false;
     [this.#reached, this.#comparedAt, this.#changes] = [0, performance.now(), changes];
     return true;
   }
@@ -151,7 +172,7 @@ function haveOf(copy: Database.Database, reached: number | undefined) {
   );
   const { first, ...last } = ends.get() ?? { first: 0, seq: 0 };
   const comparedAfter = reached === undefined ? undefined : Math.max(reached, first - 1);
-  return { epochs: readEpochs(copy).map(({ name }) => name), ...last, comparedAfter };
+  return { ...last, comparedAfter };
 }
 
 type Have = ReturnType<typeof haveOf>;
@@ -163,6 +184,7 @@ function partFor({ seq, comparedAfter: after }: Have, db: Database.Database) {
   const deleted = lastGiven - number('SELECT sum(events) FROM session_total');
   return {
     epochs: readEpochs(db).map(({ name }) => name),
+    sizes: sizesOf(db, after ?? seq),
     lastGiven,
     /** When the box received the event that is the last one of the copy; undefined if it has been deleted. */
     receivedMs: db.prepare<[number], number>('SELECT received_ms FROM event WHERE seq = ?').pluck().get(seq),
@@ -174,7 +196,11 @@ function partFor({ seq, comparedAfter: after }: Have, db: Database.Database) {
 }
 
 /** @returns whether a copy is of an earlier epoch of this box. @throws {ForeignCopy} if it is of another box. */
-function isEarlier(file: string, have: Have, part: ReturnType<typeof partFor>): boolean {
+function isEarlier(
+  file: string,
+  have: Have & { epochs: string[] },
+  part: ReturnType<typeof partFor>,
+): boolean {
   const [copied, current] = [have.epochs.at(-1), part.epochs.at(-1)!];
   const isOther = part.receivedMs !== undefined && part.receivedMs !== have.receivedMs;
   const isSame = copied === current && have.seq <= part.lastGiven && !isOther;

@@ -111,6 +111,19 @@ t.test('a copy does not name a player whose erasure has ended, and its ledger ha
   t.notMatch(JSON.stringify(players), /anna/);
 });
 
+t.test('a copy that somebody filled is not read as a whole', async (t) => {
+  for (const fill of [
+    "INSERT INTO session (name) VALUES (printf('%.*c', 20000000, 'a'))",
+    "UPDATE event SET payload = printf('%.*c', 20000000, 'a') WHERE seq = 2",
+  ]) {
+    const box = new CopiedBox(t);
+    box.put(...events(3));
+    await box.round();
+    new Database(box.file).exec(fill).close();
+    t.ok((await box.round(box.newFollower()).catch((error) => error)) instanceof ForeignCopy, fill);
+  }
+});
+
 t.test('the copy of another box is not touched, nor a file that is none', async (t) => {
   const [box, other] = [new CopiedBox(t), new CopiedBox(t)];
   for (const one of [box, other]) one.put(...events(3));
