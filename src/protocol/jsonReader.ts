@@ -41,7 +41,7 @@ export class JsonReader {
   /** The current member's name, from its first quote to behind its last one. */
   nameFrom = 0;
   nameTo = 0;
-  /** Whether a number that overflows a double was met, since this was last set to false. */
+  /** Whether a number that overflows a double was met, since this was last set to false: one that `read` has not returned. */
   isTooLarge = false;
   /** The first fault since `beginEvent` behind which the text could be read on. */
   fault: JsonError | undefined;
@@ -128,15 +128,16 @@ export class JsonReader {
 
   /** Reads the current value. @returns it; an object or an array as an empty one. @throws {JsonError} */
   read(): unknown {
-    const from = this.at;
+    const { at: from, isTooLarge } = this;
     const code = this.#byteAt(from);
     this.skip();
     if (code === QUOTE) return this.#string(from, this.at);
     if (code === OPEN_OBJECT) return {};
     if (code === OPEN_ARRAY) return [];
     const text = this.#latin1.slice(from, this.at);
-    if (isNumber(code)) return Number(text);
-    return text === 'null' ? null : text === 'true';
+    if (!isNumber(code)) return text === 'null' ? null : text === 'true';
+    this.isTooLarge = isTooLarge;
+    return Number(text);
   }
 
   /** @returns the text between two offsets, as it was sent. */

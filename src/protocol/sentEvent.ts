@@ -14,8 +14,8 @@ export interface SentEvent {
   readonly payload: string;
   /** JSON text of an object with the envelope's unknown members; null if there are none. */
   readonly extra: string | null;
-  /** Members that hold a number too large for a double. */
-  readonly tooLarge: readonly string[];
+  /** Members that hold a number too large for a double, in places that the schema does not see. */
+  readonly tooLarge: ReadonlySet<string> | undefined;
   /** Why it is not JSON, or nested too deep. Then `sent` has the members that were read before. */
   readonly fault: JsonError | undefined;
 }
@@ -36,7 +36,7 @@ export function readEvent(json: JsonReader): SentEvent {
   const members = { ...EMPTY };
   let sent: unknown = members;
   let [payload, extra] = ['', ''];
-  let tooLarge: readonly string[] = [];
+  let tooLarge: Set<string> | undefined;
   let error: JsonError | undefined;
   json.beginEvent();
   try {
@@ -57,7 +57,9 @@ export function readEvent(json: JsonReader): SentEvent {
           if (field === 'revision' && json.at - at > EXACT_BYTES)
             members[field] = unrounded(members[field], json.slice(at, json.at));
         }
-        if (json.isTooLarge) tooLarge = [...tooLarge, name];
+        if (json.isTooLarge) tooLarge = (tooLarge ?? new Set()).add(name);
+        // Of duplicate members the last counts; unknown ones are all kept.
+        else if (field !== undefined) tooLarge?.delete(name);
       });
   } catch (caught) {
     if (!(caught instanceof JsonError) || caught.at === from || caught.code === 'body_too_large')

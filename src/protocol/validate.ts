@@ -5,7 +5,7 @@ import { isName } from './courtEvent.ts';
 import { readEot } from './eot.ts';
 import { type Fault, type InvalidEvent, type LogFields, Problem } from './errors.ts';
 import { EventSchema, type WireEvent } from './eventSchema.ts';
-import { PAYLOAD, TYPES } from './eventTypes.ts';
+import { PAYLOAD, PAYLOAD_FIELDS, TYPES } from './eventTypes.ts';
 import type { JsonError } from './jsonReader.ts';
 import { NONE_ODD } from './payload.ts';
 import type { SentEvent } from './sentEvent.ts';
@@ -30,11 +30,13 @@ export function check({ sent, tooLarge, fault }: SentEvent, rules: EventRules): 
   if (fault !== undefined) return [{ path: '', message: fault.message }];
   const faults: Fault[] = isEnvelope(sent) ? [] : envelopeFaults();
   const { eot, venue_id: venue, type, payload } = (sent ?? {}) as Partial<WireEvent>;
-  // Nothing else in a payload makes an event invalid (spec 2.2).
-  if (payload !== NONE_ODD && TYPES[type!]?.isTyped)
-    for (const name of TYPES[type!].fields.filter((name) => Object.hasOwn(payload ?? {}, name))) {
+  if (payload !== NONE_ODD)
+    for (const name of PAYLOAD_FIELDS.filter((name) => Object.hasOwn(payload ?? {}, name))) {
+      const isRuled = TYPES[type!]?.isTyped && TYPES[type!].fields.includes(name);
       const message = `must be a ${PAYLOAD[name].kind}, was ${quote(payload![name])}`;
-      faults.push({ path: `payload.${name}`, message });
+      // Nothing else in a payload makes an event invalid (spec 2.2).
+      if (isRuled || Math.abs(payload![name] as number) === Number.POSITIVE_INFINITY)
+        faults.push({ path: `payload.${name}`, message });
     }
   const time = typeof eot === 'string' ? readEot(eot) : undefined;
   if (typeof time === 'string') faults.push({ path: 'eot', message: `${time}, was ${quote(eot)}` });
@@ -42,9 +44,8 @@ export function check({ sent, tooLarge, fault }: SentEvent, rules: EventRules): 
     const message = `must be ${quote(rules.venue)}, the venue of this box, was ${quote(venue)}`;
     faults.push({ path: 'venue_id', message });
   }
-  for (const name of tooLarge)
-    if (!faults.some(({ path }) => path === name))
-      faults.push({ path: cut(name), message: 'holds a number that a double cannot hold' });
+  for (const name of tooLarge ?? [])
+    faults.push({ path: cut(name), message: 'holds a number that a double cannot hold' });
   return typeof time === 'bigint' && faults.length === 0 ? time : faults;
 }
 

@@ -32,6 +32,22 @@ t.test('hostile long values and names come to an end, and are cut', async (t) =>
   ]);
 });
 
+t.test('many numbers that are too large are found in linear time, each at its place', async (t) => {
+  const members = Array.from({ length: 30_000 }, (_, i) => `"${i}":1e400`).join();
+  const startedAt = performance.now();
+  t.match(refusal(withMembers(members, event())).members, { details_total: 30_000 });
+  t.ok(performance.now() - startedAt < 1_500);
+  t.strictSame(paths(eventText({ type: '"BALL_SPEED"', payload: '{"kmh":-1e400}' })), ['payload.kmh']);
+  t.strictSame(paths(eventText({ payload: '{"x_ft":1e400}' })), ['payload.x_ft']);
+  t.strictSame(paths(eventText({ confidence: '1e400' })), ['confidence']);
+});
+
+t.test('of duplicate members the last counts, whatever number the first one holds', async (t) => {
+  const first = '"confidence":1e400,"source":[1e400],"payload":{"a":1e400},"revision":1e999';
+  const last = '"confidence":0.5,"source":"cam","payload":{"x_ft":1e400,"x_ft":1},"revision":2';
+  t.match(readText(withMembers(`${first},${last}`)), [{ confidence: 0.5, source: 'cam', revision: 2 }]);
+});
+
 t.test('a member that is spelled with escapes is the one that it spells', async (t) => {
   const [head, tail] = JSON.stringify(event()).split('"event_id"') as [string, string];
   for (const name of ['"event\\u005fid"', '"\\u0065\\u0076\\u0065nt_id"'])
