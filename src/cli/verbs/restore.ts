@@ -43,7 +43,6 @@ async function restore(file: string, options: DataOption & { readonly salvage?: 
 /** @param name the restored file, or "the lines". */
 function sentencesOf(restored: Restored, file: string, name: string): string[] {
   const { events, sessions, newestMs, damage, salvaged } = restored;
-  const sudo = process.getuid?.() === 0 ? 'sudo ' : '';
   const newest = newestMs === null ? '' : `, the newest received at ${isoTime(newestMs)}`;
   return [
     `Restored ${name}: ${counted(events, 'event')} of ${counted(sessions, 'session')}${newest}.`,
@@ -55,7 +54,7 @@ function sentencesOf(restored: Restored, file: string, name: string): string[] {
     salvaged && salvagedSentence(salvaged),
     salvaged === null &&
       restored.previousDatabase !== null &&
-      `Add the events that only the replaced database has with "${sudo}courtd restore ${shellWord(file)} --salvage".`,
+      `Add the events that only the replaced database has with "sudo courtd restore ${shellWord(file)} --salvage".`,
   ].filter((sentence) => typeof sentence === 'string');
 }
 
