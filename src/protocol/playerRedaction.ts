@@ -61,7 +61,7 @@ export function playersNamed(text: string): string[] {
 }
 
 /** A quote that is not escaped, or the end. */
-const QUOTE = /(?<!\\)"|$/g;
+const QUOTE = /"(?<=(?<!\\)(?:\\\\)*")|$/g;
 /** What follows a name whose value is a number. */
 const NUMBER = /^\s*:\s*([^\s,}\]]+)/;
 

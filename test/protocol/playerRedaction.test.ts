@@ -81,6 +81,10 @@ t.test('a text that is truncated within an escape names the players before it', 
   t.ok(mentions('{"player_id":"anna","note":"a\\', isAnna));
   t.ok(mentions('{"note":"a \\"quote\\"","player_id":"anna', isAnna));
   t.notOk(mentions('{"note":"anna\\', isAnna));
+  t.ok(
+    mentions('{"player_id":"anna\\\\"}', (value) => value === 'anna\\'),
+    'a name that ends with a backslash',
+  );
 });
 
 t.test('payload.player_id names a player, a number by its digits', async (t) => {
