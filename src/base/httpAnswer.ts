@@ -13,8 +13,7 @@ export interface HttpAnswer {
 /**
  * Sends a request and waits for the whole answer.
  * @param options `timeout` bounds the time without any traffic.
- * @param limits `wholeMs` bounds the time until the answer is complete; of a body of more than `chars` UTF-16 code units the rest
- * is not read.
+ * @param limits `wholeMs` bounds the time until the answer is complete; of a body, `chars` UTF-16 code units are read.
  * @throws Node's error; one with the code ETIMEDOUT if it takes too long.
  */
 export async function requestAnswer(
@@ -27,10 +26,11 @@ export async function requestAnswer(
   const request = send(options);
   const giveUp = () => request.destroy(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' }));
   const timer = setTimeout(giveUp, wholeMs);
-  // Once the answer has begun, its stream has each error, too.
+  // Once the answer has begun, its stream has each error, too. After a 101 there is neither an answer nor an error.
   request
     .on('error', () => {})
     .on('timeout', giveUp)
+    .on('close', () => request.emit('error', new Error('the connection ended without an answer')))
     .end(body);
   try {
     const [response] = (await once(request, 'response')) as [IncomingMessage];
