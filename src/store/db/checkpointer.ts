@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import type { Database } from 'better-sqlite3';
+import type { Database, Statement } from 'better-sqlite3';
 import { WAL_MAX_BYTES, WAL_WARN_BYTES } from '../../base/limits.ts';
 import { every } from '../../base/pause.ts';
 import { CHECKPOINT_FRAMES, INLINE_CHECKPOINT_FRAMES } from './sizes.ts';
@@ -19,10 +19,12 @@ type Mode = 'NOOP' | 'PASSIVE' | 'TRUNCATE';
  * @throws {SqliteError}
  */
 export function checkpoint(db: Database, mode: Mode): { frames: number; left: number } {
-  const [{ log, checkpointed }] = db.pragma(`main.wal_checkpoint(${mode})`) as [
-    { log: number; checkpointed: number },
-  ];
+  const { log, checkpointed } = prepared(db, mode).get()!;
   return { frames: log, left: log - checkpointed };
+}
+
+function prepared(db: Database, mode: Mode): Statement<[], { log: number; checkpointed: number }> {
+  return db.prepare(`PRAGMA main.wal_checkpoint(${mode})`);
 }
 
 /**
@@ -32,24 +34,23 @@ export function checkpoint(db: Database, mode: Mode): { frames: number; left: nu
  * - copy all frames at once. After a long reader that blocks the event loop: 0.2 s for 130 MB, 1.5 s for 440 MB.
  *
  * A short checkpoint runs here, after the answers have left. A long one runs in a worker thread with its own connection, and commits
- * continue meanwhile. The frames that arrive then make a short one again, and only when
- * that completes does SQLite reuse the WAL from its start.
+ * continue meanwhile. Their frames make a short one again, and only when that completes does SQLite reuse the WAL from its start.
  */
 export class Checkpointer {
   readonly #db: Database;
+  /** Prepared, because a venue's commits are followed by a look each. */
+  readonly #look: ReturnType<typeof prepared>;
   readonly #onFailure: (error: unknown) => void;
   #worker: Promise<void> | undefined;
   #notBefore = 0;
   #hasStopped = false;
 
-  /**
-   * @param onFailure gets the error of a checkpoint, from this thread or the worker. The next checkpoint is
-   * tried after a pause.
-   */
+  /** @param onFailure gets the error of a checkpoint, from this thread or the worker. The next one is tried after a pause. */
   constructor(db: Database, onFailure: (error: unknown) => void) {
     this.#db = db;
     this.#onFailure = onFailure;
     db.pragma('wal_autocheckpoint = 0');
+    this.#look = prepared(db, 'NOOP');
   }
 
   /** Whether `step` has work to do, as of a look CHECKPOINT_LOOK_MS ago at most. */
@@ -100,7 +101,8 @@ export class Checkpointer {
   /** Runs a checkpoint. @returns how many frames are left to copy then; 0 if it fails. */
   #left(mode: Mode): number {
     try {
-      return checkpoint(this.#db, mode).left;
+      const { log, checkpointed } = (mode === 'NOOP' ? this.#look : prepared(this.#db, mode)).get()!;
+      return log - checkpointed;
     } catch (error) {
       this.#fail(error);
       return 0;
