@@ -21,10 +21,7 @@ export interface Salvaged {
 }
 
 /** The database that salvaged events are added to. */
-interface SalvageTarget {
-  readonly epochs: readonly Epoch[];
-  readonly lastSeq: number;
-}
+type SalvageTarget = { readonly epochs: readonly Epoch[]; readonly lastSeq: number };
 
 /**
  * Adds to a database that no box uses yet the readable events of others of the same box: each with its time of receipt

@@ -8,10 +8,7 @@ import { type OldToken, OldTokenUse } from './tokenUse.ts';
 /** Milliseconds between writes of a token's last use: each is a commit, and wears the flash. */
 const TOKEN_USE_WRITE_MS = 60_000;
 
-interface Use {
-  readonly atMs: number;
-  readonly from: string;
-}
+type Use = { readonly atMs: number; readonly from: string };
 
 /** A token that is not revoked, as a presented one is compared with it. */
 interface KnownToken {
@@ -26,10 +23,11 @@ interface KnownToken {
 export class TokenVerifier {
   readonly #db: Database;
   readonly #fatal: (error: unknown) => void;
-  readonly #hashes: Statement<[], Omit<KnownToken, 'endsAt'>>;
+  /** Changes when another connection commits, and costs a look at shared memory. */
+  readonly #version: Statement<[], number>;
+  #seenVersion: number | undefined;
   readonly #uses = new Map<number, Use>();
   readonly #oldUse = new OldTokenUse();
-  readonly #newestMs: Statement<[], number>;
   /** After years of rotations one or two, because those that have ended are revoked. Every request is compared with all. */
   #tokens: readonly KnownToken[] = [];
   #isFresh = false;
@@ -40,8 +38,7 @@ export class TokenVerifier {
   constructor(db: Database, fatal: (error: unknown) => void) {
     this.#db = db;
     this.#fatal = fatal;
-    this.#hashes = db.prepare('SELECT id, hash, expires_ms FROM token WHERE revoked_ms IS NULL');
-    this.#newestMs = db.prepare<[], number>('SELECT coalesce(max(created_ms), 0) FROM token').pluck();
+    this.#version = db.prepare<[], number>('PRAGMA data_version').pluck();
   }
 
   /** @returns whether any token could be accepted now; true if that cannot be read. */
@@ -108,13 +105,17 @@ export class TokenVerifier {
   }
 
   /**
-   * Reads the tokens once per turn of the event loop: requests that have been read by then were sent earlier.
+   * Asks the database once per turn of the event loop: requests that have been read by then were sent earlier.
    * @throws {Problem} 503 if the tokens cannot be read: without them no request can be answered 401 either.
    */
   #current(): readonly KnownToken[] {
     if (this.#isFailed) throw unavailable('failed');
     if (this.#isFresh) return this.#tokens;
-    this.#guarded(() => this.#read());
+    this.#guarded(() => {
+      const version = this.#version.get();
+      if (version !== this.#seenVersion) this.#read();
+      this.#seenVersion = version;
+    });
     this.#isFresh = true;
     setImmediate(() => {
       this.#isFresh = false;
@@ -141,10 +142,12 @@ export class TokenVerifier {
   #read(): void {
     const now = performance.now();
     const known = new Map(this.#tokens.map((token) => [`${token.id} ${token.expires_ms}`, token.endsAt]));
-    // It cannot be earlier than that: on a box that starts years behind, a grace would last for years.
-    const nowMs = Math.max(Date.now(), this.#newestMs.get()!);
-    this.#tokens = this.#hashes.all().map((token) => {
+    const read = this.#db.prepare<[], Omit<KnownToken, 'endsAt'> & { newest_ms: number }>(`
+      SELECT id, hash, expires_ms, (SELECT max(created_ms) FROM token) AS newest_ms FROM token WHERE revoked_ms IS NULL`);
+    this.#tokens = read.all().map(({ newest_ms, ...token }) => {
       const { id, expires_ms } = token;
+      // It cannot be earlier than that: on a box that starts years behind, a grace would last for years.
+      const nowMs = Math.max(Date.now(), newest_ms);
       const leftMs = expires_ms === null ? Number.POSITIVE_INFINITY : expires_ms - nowMs;
       // Only the wall clock says that it had expired before: that is not recorded.
       const endsAt = leftMs > 0 ? now + leftMs : Number.NEGATIVE_INFINITY;
