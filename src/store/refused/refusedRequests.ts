@@ -200,7 +200,7 @@ export class RefusedRequests {
       if (this.#file === undefined) {
         createPrivateIfMissing(path);
         this.#file = new RefusedFile(path);
-        this.#file.db.exec(LAYOUT);
+        this.#file.db.exec(`PRAGMA busy_timeout = 0; ${LAYOUT}`);
       }
       return work(this.#file);
     } catch (error) {
