@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { counted } from '../../base/units.ts';
 import { shellWord } from '../../base/visibleText.ts';
+import { summarizeSession } from '../../session/analysis/sessionSummary.ts';
 import { type DataOption, withDatabase } from '../../store/db/openDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
-import { listSessions, summarizeSession } from '../../store/read/sessions.ts';
+import { listSessions } from '../../store/read/sessions.ts';
 import { integer, json } from '../options/optionParsers.ts';
 import { type JsonOption, pairsText, printJson, printList, printText, say } from '../terminal/output.ts';
 

@@ -6,8 +6,8 @@ import type { Epoch } from '../../store/db/epochs.ts';
 import { withDatabase } from '../../store/db/openDatabase.ts';
 import { ArrivalLog } from '../../store/read/arrivalLog.ts';
 import { secretOf } from '../../store/write/ledger.ts';
-import { LEARNT_EVENTS, Pseudonyms } from '../../store/write/pseudonyms.ts';
 import { CHUNK_LIMITS } from '../log/chunk.ts';
+import { LEARNT_EVENTS, Pseudonyms } from './pseudonyms.ts';
 import type { Players } from './settings.ts';
 
 /** The first line of a feed. */

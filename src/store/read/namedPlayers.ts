@@ -1,8 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { READ_CHUNK_ROWS } from '../../base/limits.ts';
-import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { playerOf } from '../../protocol/playerRedaction.ts';
-import { isErasedName } from '../write/redactor.ts';
 import { arrivalsAfter } from './arrivals.ts';
 import type { Damage } from './damage.ts';
 import { order, readOrdered } from './sessionReader.ts';
@@ -46,47 +44,3 @@ export function readPlayer(db: Database, player: string, seqs: readonly number[]
 }
 
 const BY_SEQ = 'SELECT e.seq, e.eot_ns, 1 AS current FROM json_each(?) CROSS JOIN event e ON e.seq = value';
-
-/** Counts events by player. */
-export class PlayerCounts {
-  readonly #players = new Map<
-    string,
-    { sessions: Set<string>; events: number; first: Instant; last: Instant }
-  >();
-
-  /** @param events in the order of arrival. */
-  add(events: readonly NamedEvent[]): void {
-    for (const { player, sessionId, eot, eotDigits, erased } of events) {
-      // The name that an erasure has put in the place of a player is no player.
-      if (erased && isErasedName(player)) continue;
-      const instant = { eot, eotNs: BigInt(eotDigits) };
-      const known = this.#players.get(player) ?? {
-        sessions: new Set(),
-        events: 0,
-        first: instant,
-        last: instant,
-      };
-      this.#players.set(player, known);
-      known.sessions.add(sessionId);
-      known.events++;
-      if (instant.eotNs < known.first.eotNs) known.first = instant;
-      if (instant.eotNs >= known.last.eotNs) known.last = instant;
-    }
-  }
-
-  /** @returns the lines of `courtd player list`, the player with the latest event first; eots as sent. */
-  players() {
-    const lines = [...this.#players].sort(
-      ([one, a], [other, b]) => Number(b.last.eotNs - a.last.eotNs) || (one < other ? -1 : 1),
-    );
-    return lines.map(([player_id, { sessions, events, first, last }]) => ({
-      player_id,
-      sessions: sessions.size,
-      events,
-      first_eot: first.eot,
-      last_eot: last.eot,
-    }));
-  }
-}
-
-type Instant = Pick<CourtEvent, 'eot' | 'eotNs'>;

@@ -1,7 +1,7 @@
 import type { Arrival } from '../../protocol/courtEvent.ts';
 import { playerOf, playersNamed, renamePlayers } from '../../protocol/playerRedaction.ts';
-import { keyedHash } from './ledger.ts';
-import { isErasedName } from './redactor.ts';
+import { keyedHash } from '../../store/write/ledger.ts';
+import { isErasedName } from '../../store/write/redactor.ts';
 
 /** Players who are remembered, so that an event is known to name them in another field than player_id. */
 const PLAYERS_KNOWN = 100_000;
