@@ -1,6 +1,5 @@
 import type { Database } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/courtEvent.ts';
-import { LAST_GIVEN_SEQ } from '../db/epochs.ts';
 import { keyHash } from '../db/keyHash.ts';
 import { sessionCounter } from '../db/sessionCounter.ts';
 import { COUNTER_PAUSE } from '../db/sizes.ts';
@@ -34,7 +33,7 @@ interface Candidate extends NumberedEvent, KeyEntry {
   readonly copies: Copy[];
 }
 
-/** Stores events, each key once. Call `append` inside a transaction, and `rolledBack` if that fails. */
+/** Stores events, each key once. Call `append` inside a transaction, and `forgetNames` if that fails. */
 export class Appender {
   readonly keys: EventKeys;
   readonly #db: Database;
@@ -45,7 +44,6 @@ export class Appender {
   readonly #countSessions: () => void;
   #uncounted = 0;
   #countedAt = performance.now();
-  #nextSeq: number;
 
   constructor(db: Database) {
     // SQLite writes the undo journal of a multi-row statement to a temporary file: in memory, not in /var/tmp.
@@ -56,7 +54,6 @@ export class Appender {
     this.#redactor = new Redactor(readErasures(db));
     this.keys = new EventKeys(db);
     this.#countSessions = sessionCounter(db);
-    this.#nextSeq = (db.prepare<[], number>(`SELECT ${LAST_GIVEN_SEQ}`).pluck().get() ?? 0) + 1;
   }
 
   /** Appends the events of all requests together. @returns the counts of each. @throws {SqliteError} if the transaction must be rolled back. */
@@ -94,7 +91,7 @@ export class Appender {
     [this.#uncounted, this.#countedAt] = [0, now];
   }
 
-  /** Forgets the ids of names: some have been deleted. */
+  /** Forgets the ids of names: some have been deleted, or rolled back. */
   forgetNames(): void {
     this.#rows = new EventRows(this.#db);
   }
@@ -104,13 +101,8 @@ export class Appender {
     this.#redactor = new Redactor(readErasures(this.#db));
   }
 
-  rolledBack(): void {
-    this.forgetNames();
-    this.keys.recount();
-  }
-
   #candidate(sent: CourtEvent, receivedMs: number, copies: Copy[]): Candidate {
-    const row = this.#rows.number(this.#redactor.redact(sent), this.#nextSeq++, receivedMs);
+    const row = this.#rows.number(this.#redactor.redact(sent), this.keys.nextSeq++, receivedMs);
     return { ...row, hash: keyHash(sent.eventId), revision: sent.revision, copies };
   }
 }

@@ -1,4 +1,5 @@
 import type { Database, Statement, Transaction } from 'better-sqlite3';
+import { LAST_GIVEN_SEQ } from '../db/epochs.ts';
 import { keyHash } from '../db/keyHash.ts';
 import { inChunks, type MultiRowStatement, multiRowStatement } from '../db/multiRowStatement.ts';
 import { KEY_LIMITS } from '../db/sizes.ts';
@@ -13,11 +14,6 @@ export interface KeyEntry {
 
 const SAME = '(session, hash, revision) = (@session, @hash, @revision)';
 
-/** The next keys that move: in their order, so that a page of the file takes many at once. */
-const MOVING =
-  'FROM recent_key WHERE (session, hash, revision) <= (@session, @hash, @revision) AND seq <= @upTo';
-const ALL = { session: Number.MAX_SAFE_INTEGER, hash: Buffer.alloc(0), revision: 0 };
-
 /**
  * The keys of all stored events, each once (../../ARCHITECTURE.md#duplicates). The newest are in a table in memory, which takes part
  * in the transaction of their events; the others are in the table `key` of the file, to which a move adds them. After a crash the keys
@@ -26,17 +22,20 @@ const ALL = { session: Number.MAX_SAFE_INTEGER, hash: Buffer.alloc(0), revision:
  * Exact only in the process that writes (directoryLock.ts). Others read the view `session_event`.
  */
 export class EventKeys {
+  /** Of the next event: higher than every seq that was ever given. */
+  nextSeq: number;
   readonly #db: Database;
   readonly #insert: MultiRowStatement;
   readonly #inFile: MultiRowStatement<{ readonly seq: number }>;
   readonly #seqOf: Statement<[KeyEntry], number>;
-  readonly #moveSome: Transaction<(upTo: number) => boolean>;
+  readonly #moveSome: Transaction<(upTo: number) => void>;
+  readonly #moved: Statement<[], [upTo: number, lastSession: number]>;
+  /** The file has the keys of all events up to this seq. */
+  #movedUpTo = 0;
   /** Sessions up to this one may have keys in the file. Those of later ones are not looked up there. */
-  #lastMovedSession: number;
+  #lastMovedSession = 0;
   /** The seq up to which keys are being moved. */
-  #moveUpTo: number | undefined;
-  /** Keys in memory. More are counted than there are: a prune deletes some. */
-  count = 0;
+  #moveUpTo = 0;
 
   /** Reads the keys of the events behind `flushed.up_to` back. */
   constructor(db: Database) {
@@ -57,23 +56,25 @@ export class EventKeys {
     const seqIn = (table: string) => `(SELECT seq FROM ${table} WHERE ${SAME})`;
     const seqOf = `SELECT coalesce(${seqIn('recent_key')}, ${seqIn('key')}, 0)`;
     this.#seqOf = db.prepare<[KeyEntry], number>(seqOf).pluck();
-    const last = db.prepare<[number, number], Omit<KeyEntry, 'seq'>>(
-      'SELECT * FROM recent_key WHERE seq <= ? ORDER BY session, hash, revision LIMIT 1 OFFSET ?',
-    );
-    const copy = db.prepare(`INSERT OR IGNORE INTO key SELECT session, hash, revision, seq ${MOVING}`);
-    const remove = db.prepare(`DELETE ${MOVING}`);
+    // In their order, so that a page of the file takes many at once.
+    const next = `FROM recent_key WHERE seq <= ? ORDER BY session, hash, revision LIMIT ${KEY_LIMITS.step}`;
+    const copy = db.prepare(`INSERT OR IGNORE INTO key SELECT session, hash, revision, seq ${next}`);
+    const remove = db.prepare(`DELETE ${next}`);
     const note = db.prepare('UPDATE flushed SET up_to = ?');
     this.#moveSome = db.transaction((upTo) => {
-      const end = last.get(upTo, KEY_LIMITS.step - 1) ?? ALL;
-      for (const statement of [copy, remove]) statement.run({ ...end, upTo });
-      return end === ALL && note.run(upTo).changes > 0;
+      copy.run(upTo);
+      if (remove.run(upTo).changes < KEY_LIMITS.step) note.run(upTo);
+      // Before COMMIT: a key in the file whose session is not looked up there would be stored again.
+      this.#readMoved();
     });
-    this.#lastMovedSession = this.#newest().session;
-    this.recount();
+    const moved = 'SELECT up_to, (SELECT ifnull(max(id), 0) FROM session) FROM flushed';
+    this.#moved = db.prepare<[], [number, number]>(moved).raw();
+    this.#readMoved();
+    this.nextSeq = db.prepare<[], number>(`SELECT ${LAST_GIVEN_SEQ}`).pluck().get()! + 1;
   }
 
   /**
-   * Inserts the keys that are new. Call it inside the transaction that stores the events, and `recount` if that fails.
+   * Inserts the keys that are new. Call it inside the transaction that stores the events.
    * @returns the seqs of those that are not; of two equal ones, the first is new.
    */
   insert(keys: readonly KeyEntry[]): ReadonlySet<number> {
@@ -84,7 +85,6 @@ export class EventKeys {
       const rest = known.size === 0 ? some : some.filter(({ seq }) => !known.has(seq));
       if (rest.length === 0) continue;
       const { changes } = this.#insert(rest.length).run(...valuesOf(rest));
-      this.count += changes;
       if (changes < rest.length) for (const key of rest) if (this.seqOf(key) !== key.seq) known.add(key.seq);
     }
     return known;
@@ -101,14 +101,14 @@ export class EventKeys {
     this.#db.prepare('INSERT OR REPLACE INTO recent_key VALUES (@session, @hash, @revision, @seq)').run(key);
   }
 
-  /** Counts the keys in memory again. Call it after a rollback: SQLite has removed some. */
-  recount(): void {
-    this.count = this.#db.prepare<[], number>('SELECT count(*) FROM recent_key').pluck().get()!;
+  /** Keys in memory. Fewer are there than are counted: duplicates have a seq, and a prune deletes keys. */
+  get count(): number {
+    return this.nextSeq - 1 - this.#movedUpTo;
   }
 
   /** Whether a step of a move is due. */
   get isMoveDue(): boolean {
-    return this.#moveUpTo !== undefined || this.count >= KEY_LIMITS.move;
+    return this.#moveUpTo > this.#movedUpTo || this.count >= KEY_LIMITS.move;
   }
 
   /**
@@ -117,20 +117,12 @@ export class EventKeys {
    * @throws {SqliteError} if a step fails; calling again repeats that step.
    */
   moveStep(): void {
-    if (this.#moveUpTo === undefined) {
-      const { seq, session } = this.#newest();
-      this.#moveUpTo = seq;
-      this.#lastMovedSession = session;
-    }
-    if (this.#moveSome.immediate(this.#moveUpTo)) this.#moveUpTo = undefined;
-    this.recount();
+    if (this.#moveUpTo <= this.#movedUpTo) this.#moveUpTo = this.nextSeq - 1;
+    this.#moveSome.immediate(this.#moveUpTo);
   }
 
-  #newest(): { readonly seq: number; readonly session: number } {
-    const sql = `
-      SELECT max(ifnull((SELECT max(seq) FROM event), 0), up_to) AS seq, ifnull((SELECT max(id) FROM session), 0) AS session
-        FROM flushed`;
-    return this.#db.prepare<[], { seq: number; session: number }>(sql).get()!;
+  #readMoved(): void {
+    [this.#movedUpTo, this.#lastMovedSession] = this.#moved.get()!;
   }
 }
 
