@@ -55,9 +55,7 @@ export class IngestHandler {
     const info = new RequestInfo(connection.client);
     const { req } = request;
     try {
-      const counts = await this.#ingest(connection, request, info);
-      connection.respond(acceptedResponse(counts), false);
-      this.#context.accessLog.accepted(info, counts);
+      await this.#ingest(connection, request, info);
     } catch (error) {
       if (error instanceof ClientDisconnected) return this.#context.accessLog.aborted(info);
       const problem = this.#toProblem(error, info);
@@ -87,8 +85,8 @@ export class IngestHandler {
     }
   }
 
-  async #ingest(connection: Connection, request: PendingRequest, info: RequestInfo): Promise<Counts> {
-    const { preconditions, append, telemetry } = this.#context;
+  async #ingest(connection: Connection, request: PendingRequest, info: RequestInfo): Promise<void> {
+    const { preconditions, append, telemetry, accessLog } = this.#context;
     const { req, res } = request;
     const { admission } = this.#connections;
     const encoding = checkPreconditions(req, connection, preconditions, () => {
@@ -108,9 +106,11 @@ export class IngestHandler {
       if (first !== undefined)
         info.camera = { source: first.source, court_id: first.courtId, events: events.length };
       const counts = first === undefined ? NO_EVENTS : await append(events);
+      // First of all: a camera that sends one event after another waits for it.
+      connection.respond(acceptedResponse(counts), false);
       if (connection.isLocal) telemetry.imported(counts);
       else telemetry.stored(info.client, events, counts, received);
-      return counts;
+      accessLog.accepted(info, counts);
     } finally {
       room.release();
     }
