@@ -88,16 +88,10 @@ function writeRows(copy: Database, table: string, there: Rows, rows: Rows): void
  */
 export function completeKeys(db: Database): void {
   db.function('key_hash', { deterministic: true }, keyHash);
-  const behind = 'FROM event WHERE seq > (SELECT up_to FROM flushed)';
-  const insert = db.prepare(
-    `INSERT OR IGNORE INTO key SELECT session, key_hash(event_id), revision, seq ${behind} ORDER BY 1, 2, 3, 4 DESC`,
-  );
-  const events = db.prepare<[], number>(`SELECT count(*) ${behind}`).pluck().get()!;
-  if (insert.run().changes < events)
-    db.exec(`
-      DELETE ${behind} AND seq < (
-        SELECT seq FROM key k
-        WHERE k.session = event.session AND k.hash = key_hash(event.event_id) AND k.revision = event.revision)`);
-  db.exec('UPDATE flushed SET up_to = max(up_to, ifnull((SELECT max(seq) FROM event), 0))');
+  const behind = 'seq > (SELECT up_to FROM flushed)';
+  db.exec(`
+    INSERT OR REPLACE INTO key SELECT session, key_hash(event_id), revision, seq FROM event WHERE ${behind} ORDER BY 1, 2, 3, 4;
+    DELETE FROM event WHERE ${behind} AND seq NOT IN (SELECT seq FROM key WHERE ${behind});
+    UPDATE flushed SET up_to = max(up_to, ifnull((SELECT max(seq) FROM event), 0))`);
   sessionCounter(db)();
 }
