@@ -93,7 +93,7 @@ export class Committer {
       const { copies: _copies, ...numbers } = counts!;
       return numbers;
     } catch (error) {
-      this.appender.forgetNames();
+      this.appender.forget();
       throw error;
     }
   }

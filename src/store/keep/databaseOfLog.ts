@@ -66,6 +66,6 @@ function adder(db: Database.Database): (logged: LoggedEvent) => void {
     if (!isSame) addEpoch.run(epoch, epochs.size === 0 ? 0 : seq - 1);
     epochs.add(epoch);
     before = logged;
-    rows.insert([rows.number(event, seq, receivedMs)]);
+    rows.insert([{ seq, session: rows.sessionId(event.sessionId), event, receivedMs }]);
   };
 }

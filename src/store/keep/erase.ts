@@ -48,10 +48,10 @@ export async function erasePlayer(
   const tally = new Erased();
   function* steps(): Generator<Step> {
     yield () => addErasures(db, [entry]);
-    writer.appender.readErasures();
+    writer.appender.forget();
     yield* erasing(db, redactor, tally, on, () => paceOf(writer).rows);
     yield () => addErasures(db, [{ ...entry, finishedMs: Date.now() }]);
-    writer.appender.readErasures();
+    writer.appender.forget();
   }
   // Freed pages, too.
   db.pragma('secure_delete = ON');

@@ -143,5 +143,5 @@ export function deleteEmptySessions(db: Database, { appender }: Pick<StepWriter,
     DELETE FROM session WHERE events = 0
        AND NOT EXISTS (SELECT 1 FROM key WHERE session = id) AND NOT EXISTS (SELECT 1 FROM recent_key WHERE session = id)`);
   // Not after the pause that follows: events that arrive in it would be stored under the deleted ids.
-  appender.forgetNames();
+  appender.forget();
 }

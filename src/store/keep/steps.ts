@@ -19,7 +19,7 @@ const RETURNED_PAGES = 250;
 
 /** What they need of the writer of events, which commits them between its groups. */
 export type StepWriter = Pick<GroupCommit, 'step' | 'isServing' | 'schedule' | 'truncateWal' | 'hold'> & {
-  readonly appender: Pick<Appender, 'forgetNames' | 'readErasures'>;
+  readonly appender: Pick<Appender, 'forget'>;
 };
 
 /** What a prune or an erasure runs with. */

@@ -33,13 +33,14 @@ interface Candidate extends NumberedEvent, KeyEntry {
   readonly copies: Copy[];
 }
 
-/** Stores events, each key once. Call `append` inside a transaction, and `forgetNames` if that fails. */
+/** Stores events, each key once. Call `append` inside a transaction, and `forget` if that fails. */
 export class Appender {
   readonly keys: EventKeys;
   readonly #db: Database;
   #rows: EventRows;
   readonly #duplicates: Duplicates;
-  #redactor: Redactor;
+  /** Of the players who have been erased, once they have been read. */
+  #redactor: Redactor | undefined;
   /** Makes sessions count their events. Not with each event, which would cost a page: readers add what was not counted. */
   readonly #countSessions: () => void;
   #uncounted = 0;
@@ -51,7 +52,6 @@ export class Appender {
     this.#db = db;
     this.#rows = new EventRows(db);
     this.#duplicates = new Duplicates(db);
-    this.#redactor = new Redactor(readErasures(db));
     this.keys = new EventKeys(db);
     this.#countSessions = sessionCounter(db);
   }
@@ -91,19 +91,18 @@ export class Appender {
     [this.#uncounted, this.#countedAt] = [0, now];
   }
 
-  /** Forgets the ids of names: some have been deleted, or rolled back. */
-  forgetNames(): void {
+  /** Forgets names and erased players, which it reads again: they have changed, or were rolled back. */
+  forget(): void {
     this.#rows = new EventRows(this.#db);
-  }
-
-  /** From now on also redacts players who have been erased since then. */
-  readErasures(): void {
-    this.#redactor = new Redactor(readErasures(this.#db));
+    this.#redactor = undefined;
   }
 
   #candidate(sent: CourtEvent, receivedMs: number, copies: Copy[]): Candidate {
-    const row = this.#rows.number(this.#redactor.redact(sent), this.keys.nextSeq++, receivedMs);
-    return { ...row, hash: keyHash(sent.eventId), revision: sent.revision, copies };
+    this.#redactor ??= new Redactor(readErasures(this.#db));
+    const event = this.#redactor.redact(sent);
+    const { sessionId, eventId, revision } = event;
+    const [session, hash] = [this.#rows.sessionId(sessionId), keyHash(eventId)];
+    return { seq: this.keys.nextSeq++, session, hash, revision, event, receivedMs, copies };
   }
 }
 

@@ -4,11 +4,11 @@ import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { checksumOf, originChecksum } from '../db/checksum.ts';
 import { inChunks, type MultiRowStatement, multiRowStatement } from '../db/multiRowStatement.ts';
 
-/** An event that is to be stored, with its seq and the ids of its names. */
+/** An event that is to be stored. */
 export interface NumberedEvent {
   readonly seq: number;
+  /** The id of its session. */
   readonly session: number;
-  readonly origin: number;
   readonly event: CourtEvent;
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   readonly receivedMs: number;
@@ -24,12 +24,13 @@ const COLUMN_COUNT = COLUMNS.split(',').length;
  * after a rollback, and when names have been deleted (../keep/pruneEvents.ts).
  */
 export class EventRows {
-  readonly #session: (name: string) => number;
+  /** @returns the id of a session, which is inserted if it is new. */
+  readonly sessionId: (name: string) => number;
   readonly #origin: (...names: string[]) => number;
   readonly #insert: MultiRowStatement;
 
   constructor(db: Database) {
-    this.#session = interner(db, 'session', ['name']);
+    this.sessionId = interner(db, 'session', ['name']);
     this.#origin = interner(db, 'origin', ['venue', 'court', 'source', 'type', 'schema_version']);
     // OR FAIL: a row that fails rolls the whole transaction back anyway, so SQLite need not be able to undo
     // this statement alone, for which it would copy every page before changing it.
@@ -37,32 +38,20 @@ export class EventRows {
     this.#insert = multiRowStatement(db, COLUMN_COUNT, sql);
   }
 
-  /** @returns the event with the ids of its names, which are inserted if they are new. */
-  number(event: CourtEvent, seq: number, receivedMs: number): NumberedEvent {
-    const { venueId, courtId, source, type, schemaVersion } = event;
-    const session = this.#session(event.sessionId);
-    return {
-      seq,
-      session,
-      origin: this.#origin(venueId, courtId, source, type, schemaVersion),
-      event,
-      receivedMs,
-    };
-  }
-
   insert(events: readonly NumberedEvent[]): void {
     for (const rows of inChunks(events)) {
       // Of its final length: growing one row by row cost a tenth of a commit of 2,000 events.
       const values = new Array<string | number | bigint | null>(rows.length * COLUMN_COUNT);
       let at = 0;
-      for (const { seq, session, origin, event, receivedMs } of rows) {
+      for (const { seq, session, event, receivedMs } of rows) {
+        const { venueId, courtId, source, type, schemaVersion } = event;
         values[at++] = seq;
         values[at++] = session;
         values[at++] = event.eventId;
         values[at++] = event.revision;
         values[at++] = event.eotNs;
         values[at++] = event.eot;
-        values[at++] = origin;
+        values[at++] = this.#origin(venueId, courtId, source, type, schemaVersion);
         values[at++] = event.confidence;
         values[at++] = receivedMs;
         values[at++] = checksumOf(event, { seq, receivedMs }, originChecksum(event));

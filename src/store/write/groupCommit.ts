@@ -191,7 +191,7 @@ export class GroupCommit {
       this.totals.syncSeconds += (this.#committedAt - this.#filledAt) / 1_000;
       for (const [i, request] of group.entries()) request.resolve(counts[i]!);
     } catch (error) {
-      this.appender.forgetNames();
+      this.appender.forget();
       this.#groupFailed(group, error);
     }
   }
