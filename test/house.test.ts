@@ -100,18 +100,18 @@ t.test('one module writes to a terminal, and it escapes what it prints', (t) => 
  * and never raises it; `final` is what the contract wants in the end.
  */
 const CEILINGS = [
-  { part: 'src', ceiling: 21_070, final: 22_000 },
+  { part: 'src', ceiling: 20_972, final: 22_000 },
   { part: 'base protocol', ceiling: 2_397, final: 2_400 },
-  { part: 'store', ceiling: 5_734, final: 5_300 },
+  { part: 'store', ceiling: 5_638, final: 5_300 },
   { part: 'http host', ceiling: 1_844, final: 1_850 },
-  { part: 'health telemetry control metrics', ceiling: 2_423, final: 2_500 },
+  { part: 'health telemetry control metrics', ceiling: 2_421, final: 2_500 },
   { part: 'cli', ceiling: 3_428, final: 3_500 },
   { part: 'session', ceiling: 2_396, final: 2_400 },
   { part: 'fleet', ceiling: 1_496, final: 1_500 },
   { part: 'vendor', ceiling: 1_349, final: 1_400 },
   { part: 'test', ceiling: 23_257, final: 26_000 },
   { part: 'scripts', ceiling: 2_540, final: 3_000 },
-  { part: 'words', ceiling: 20_666, final: 25_000 },
+  { part: 'words', ceiling: 20_567, final: 25_000 },
 ];
 
 /** @returns the paths of the files below a folder of the project whose name matches, without what npm installs. */

@@ -1,7 +1,7 @@
 import { OperatorError } from '../base/operatorError.ts';
 import type { Log } from '../host/log.ts';
 import { failureKind, sqliteCode } from '../store/db/sqliteErrors.ts';
-import type { StoreEvents } from '../store/store.ts';
+import type { GroupCommitEvents } from '../store/write/groupCommit.ts';
 import { logProblem, problem } from './problems.ts';
 
 /** What the daemon's store reports: to the log, and for later questions. */
@@ -12,15 +12,13 @@ export class StoreWatch {
   isDamaged = false;
 
   /** @returns what the store calls. After `fatal` the process ends. */
-  events(log: Log): StoreEvents {
+  events(log: Log): GroupCommitEvents {
     const { logger } = log;
     return {
       full: (error) => {
         this.isFull = true;
         logProblem(logger, problem('disk_full'), { code: sqliteCode(error) }, 'error');
       },
-      upgraded: (copy) =>
-        logger.info({ copy }, 'the database had an older layout: it was copied and upgraded'),
       healed: () => {
         this.isFull = false;
         logger.info('there is room on the disk again: events are stored');

@@ -10,10 +10,8 @@ import { keepReserve } from './db/diskReserve.ts';
 import { watchFiles } from './db/fileMonitor.ts';
 import { enterDatabase, openDatabase } from './db/openDatabase.ts';
 import { explain } from './db/openErrors.ts';
-import { layoutOf, SCHEMA_VERSION } from './db/schema.ts';
 import { sessionCounter } from './db/sessionCounter.ts';
 import { closeAfter } from './db/sqliteErrors.ts';
-import { upgradeDatabase } from './db/upgradeDatabase.ts';
 import { type Erased, type ErasureRequest, erasePlayer } from './keep/erase.ts';
 import type { PruneSelection } from './keep/expiredEvents.ts';
 import { type Pruned, pruneEvents } from './keep/pruneEvents.ts';
@@ -23,12 +21,6 @@ import { TokenVerifier } from './tokens/tokenVerifier.ts';
 import type { Counts } from './write/appender.ts';
 import { type CommitTotals, GroupCommit, type GroupCommitEvents } from './write/groupCommit.ts';
 
-/** What the daemon logs about the store. */
-export interface StoreEvents extends GroupCommitEvents {
-  /** The database had an older layout, and `copy` is what it was before. */
-  upgraded(copy: string): void;
-}
-
 /** The store of the daemon: the one writer, the tokens, and the lock that makes it the only one. */
 export class Store {
   readonly tokens: TokenVerifier;
@@ -36,7 +28,7 @@ export class Store {
   readonly #db: Database;
   readonly #lock: Database;
   readonly #directory: DataDirectory;
-  readonly #on: StoreEvents;
+  readonly #on: GroupCommitEvents;
   readonly #writer: GroupCommit;
   /** Each stops something that runs on a timer. */
   readonly #stops: readonly (() => void)[];
@@ -44,7 +36,7 @@ export class Store {
   readonly #closing = new AbortController();
   #working: { readonly command: string; readonly ended: Promise<unknown> } | undefined;
 
-  private constructor(lock: Database, db: Database, directory: DataDirectory, on: StoreEvents) {
+  private constructor(lock: Database, db: Database, directory: DataDirectory, on: GroupCommitEvents) {
     this.#lock = lock;
     this.#db = db;
     this.#directory = directory;
@@ -64,18 +56,16 @@ export class Store {
   }
 
   /**
-   * Opens the data directory for writing; creates it if it does not exist, and upgrades a database of an older layout.
+   * Opens the data directory for writing; creates it if it does not exist.
    * @throws {OperatorError} if that fails: the message says why and what to do.
    */
-  static async open(directory: DataDirectory, on: StoreEvents): Promise<Store> {
+  static async open(directory: DataDirectory, on: GroupCommitEvents): Promise<Store> {
     let [db, lock]: (Database | undefined)[] = [];
     try {
       // The lock exists only next to a database: if it is alone, there was one.
       enterDatabase(directory, true);
       lock = lockDirectory(directory);
       db = openDatabase(directory, { isLocked: true });
-      const layout = layoutOf(db);
-      if (layout < SCHEMA_VERSION) on.upgraded(upgradeDatabase(db, layout));
       // Opens the WAL. SQLite takes a failed sync of the directory for a success, and then the power would take the names of its files.
       checkpoint(db, 'NOOP');
       fsync(directory.path);

@@ -3,12 +3,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { missingPrograms } from '../harness/needs.ts';
-import { MIGRATION } from '../harness/newerCourtd.ts';
 import type { Workshop } from '../harness/workshop.ts';
 import { expect } from './walk.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
-const SCHEMA = 'usr/lib/courtd/src/store/db/schema.js';
 /** Debian's name of each kind of machine that there is a package for. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 /** What scripts/package.ts takes, and the Debian package that each is in; it says itself what else it lacks. */
@@ -20,18 +18,15 @@ const PROGRAMS = {
   strip: 'binutils',
   git: 'git',
 };
-const MIGRATIONS = /const MIGRATIONS = \[(.*?)\];/;
 
-/** The packages of one walk; each version is newer than the one before. */
+/** The packages of one walk. */
 export interface Packages {
   readonly now: string;
-  /** The same program. */
+  /** The same program in a newer version. */
   readonly next: string;
-  /** A program with a migration that the others do not know. */
-  readonly migrating: string;
 }
 
-export const VERSIONS = { next: '9.1.0', migrating: '9.2.0' } as const;
+export const NEXT = '9.1.0';
 
 /** @returns what this machine lacks to build the package, and what to do about it; undefined if it has all. */
 export function missingToBuild(): string | undefined {
@@ -39,18 +34,10 @@ export function missingToBuild(): string | undefined {
   return missingPrograms(PROGRAMS);
 }
 
-/** Builds the package of this checkout, and makes newer ones of it. */
+/** Builds the package of this checkout, and makes a newer one of it. */
 export async function makePackages(workshop: Workshop): Promise<Packages> {
   const now = await build(workshop.file('dist'));
-  const next = await newer(workshop, now, VERSIONS.next, () => {});
-  const migrating = await newer(workshop, now, VERSIONS.migrating, (tree) => {
-    const file = path.join(tree, SCHEMA);
-    const text = fs.readFileSync(file, 'utf8');
-    expect(MIGRATIONS.test(text), `${SCHEMA} has no list of migrations that could be added to`);
-    const longer = `const MIGRATIONS = [$1, ${JSON.stringify(MIGRATION)}];`;
-    fs.writeFileSync(file, text.replace(MIGRATIONS, longer));
-  });
-  return { now, next, migrating };
+  return { now, next: await newer(workshop, now, NEXT, () => {}) };
 }
 
 async function build(folder: string): Promise<string> {

@@ -14,8 +14,8 @@ import type { PruneSelection } from '../../src/store/keep/expiredEvents.ts';
 import { type Pruned, pruneEvents } from '../../src/store/keep/pruneEvents.ts';
 import type { StepProgress, StepWriter } from '../../src/store/keep/steps.ts';
 import { EVENT_COLUMNS, EVENTS, type StoredEvent } from '../../src/store/read/storedEvent.ts';
-import type { StoreEvents } from '../../src/store/store.ts';
 import { Appender, type Counts } from '../../src/store/write/appender.ts';
+import type { GroupCommitEvents } from '../../src/store/write/groupCommit.ts';
 import { type Cleanup, type CommandResult, courtd, temporaryFolder } from './daemon.ts';
 import { events } from './events.ts';
 
@@ -147,9 +147,9 @@ export function ageEvents(data: string, days: number, where = 'true'): void {
 }
 
 /** What the store reported to the daemon. */
-export function recorder(): { on: StoreEvents; told: string[] } {
+export function recorder(): { on: GroupCommitEvents; told: string[] } {
   const told: string[] = [];
-  const tell = (what: keyof StoreEvents) => () => void told.push(what);
+  const tell = (what: keyof GroupCommitEvents) => () => void told.push(what);
   return {
     on: {
       full: tell('full'),
@@ -157,7 +157,6 @@ export function recorder(): { on: StoreEvents; told: string[] } {
       fatal: tell('fatal'),
       damaged: tell('damaged'),
       unexpected: tell('unexpected'),
-      upgraded: tell('upgraded'),
     },
     told,
   };

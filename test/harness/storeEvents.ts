@@ -1,4 +1,4 @@
-import type { StoreEvents } from '../../src/store/store.ts';
+import type { GroupCommitEvents } from '../../src/store/write/groupCommit.ts';
 
 const ignore = () => {};
 const fail = (error: unknown) => {
@@ -11,11 +11,10 @@ export const UNLOGGED = {
   healed: ignore,
   damaged: ignore,
   unexpected: ignore,
-  upgraded: ignore,
-} satisfies Partial<StoreEvents>;
+} satisfies Partial<GroupCommitEvents>;
 
 /** For a store that no daemon watches: every failure is thrown. */
-export const UNWATCHED: StoreEvents = {
+export const UNWATCHED: GroupCommitEvents = {
   ...UNLOGGED,
   full: fail,
   damaged: fail,

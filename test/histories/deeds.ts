@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { Problem } from '../../src/protocol/errors.ts';
 import { readEpochs } from '../../src/store/db/epochs.ts';
-import { openDatabase, withDatabase } from '../../src/store/db/openDatabase.ts';
+import { withDatabase } from '../../src/store/db/openDatabase.ts';
 import { ForeignCopy } from '../../src/store/keep/follow.ts';
 import { makeBackup } from '../../src/store/keep/makeBackup.ts';
 import { restoreDatabase } from '../../src/store/keep/restoreDatabase.ts';
@@ -13,7 +13,6 @@ import { look } from './check.ts';
 import { type Body, PLAYERS, sentOf } from './events.ts';
 import type { PruneRule } from './known.ts';
 import type { Before, Kind } from './plan.ts';
-import { OLDER_LAYOUT, SCHEMA_VERSION } from './standIns/schema.ts';
 import { timeline } from './world.ts';
 
 const DAY_MS = 86_400_000;
@@ -58,7 +57,6 @@ export async function commandBefore(box: Box, command: Before, random: Random): 
     // All there is, also what a killed daemon has just written.
     await read(box, random, ALL);
   }
-  if (command === 'upgrade') makeOlder(box);
   if (command === 'restore') await restore(box, random);
 }
 
@@ -72,18 +70,6 @@ async function restore(box: Box, random: Random): Promise<void> {
   model.restoring = { ...chosen, over: ino };
   await restoreDatabase(box.directory, chosen.file);
   if (!box.isOver) box.note('restored');
-}
-
-/** The database as the version before had it: its upgrade is under `standIns/schema.ts`. */
-function makeOlder(box: Box): void {
-  const db = openDatabase(box.directory, { isLocked: true });
-  try {
-    const version = db.pragma('user_version', { simple: true }) as number;
-    if (version === SCHEMA_VERSION)
-      db.transaction(() => db.exec(`${OLDER_LAYOUT} PRAGMA user_version = ${version - 1}`)).immediate();
-  } finally {
-    db.close();
-  }
 }
 
 async function send(box: Box, { events, sent }: Body): Promise<void> {

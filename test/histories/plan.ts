@@ -17,11 +17,8 @@ export const KINDS = [
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
-/**
- * What is done before the daemon starts, and has an effect on what comes then: by a command, or by who installs a courtd with another
- * layout. A rebuild has lost the box: its copy is all there is.
- */
-const COMMANDS = ['restore', 'upgrade', 'rebuild'] as const;
+/** Commands before the daemon starts that have an effect on what comes then. A rebuild has lost the box: its copy is all there is. */
+const COMMANDS = ['restore', 'rebuild'] as const;
 export type Before = (typeof COMMANDS)[number] | 'nothing' | 'tail';
 
 /** Of these, what only reads. */
@@ -76,7 +73,7 @@ export function makePlan(seed: number, chosen?: Near): Plan {
   const favouredEnd = ENDS.find((end) => near.includes(end));
   const favouredCommand = COMMANDS.find((command) => near.includes(command));
   const favoured = KINDS.filter((kind) => near.some((one) => one === kind || NEEDS[one] === kind));
-  const befores = ['nothing', 'tail', 'restore', 'restore', 'upgrade', 'rebuild'] as const;
+  const befores = ['nothing', 'tail', 'restore', 'restore', 'rebuild'] as const;
   const kind = () => {
     const chance = random.next();
     if (chance < 0.4) return 'request';

@@ -115,18 +115,6 @@ export const PLANTS: readonly Plant[] = [
     changes: [{ file: 'base/atomicFile.ts', from: '    fsync(path.dirname(file));\n', to: '' }],
   },
   {
-    name: 'upgrade-in-parts',
-    near: ['upgrade', 'killAtCall'],
-    what: 'the steps of a migration are committed one by one',
-    changes: [
-      {
-        file: 'store/db/upgradeDatabase.ts',
-        from: 'db.transaction(() => migrate(db)).immediate();',
-        to: 'migrate(db);',
-      },
-    ],
-  },
-  {
     name: 'copy-unsynced',
     what: 'a step of a copy counts before it is synced',
     changes: [

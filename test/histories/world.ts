@@ -230,7 +230,6 @@ const STAND_INS: Readonly<Record<string, string>> = {
   'better-sqlite3': 'sqlite.ts',
   [`${SRC}base/limits.ts`]: 'limits.ts',
   [`${SRC}store/db/sizes.ts`]: 'sizes.ts',
-  [`${SRC}store/db/schema.ts`]: 'schema.ts',
   [`${SRC}fleet/log/chunk.ts`]: 'chunk.ts',
 };
 

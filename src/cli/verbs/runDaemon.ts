@@ -111,7 +111,7 @@ function stop(part: { stop(): void | Promise<void> }): void | Promise<void> {
 
 /**
  * SIGTERM and SIGINT may kill the process until requests are accepted: systemd counts that as a clean exit, and it takes effect at
- * once, even in the middle of an upgrade.
+ * once.
  */
 function stopOnSignals({ log, notifier, parts }: Frame): void {
   let isStopping = false;

@@ -7,7 +7,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { APPLICATION_ID, makeLayout } from './schema.ts';
 
 /** The files that courtd keeps next to a database. Not the files of a command that only looks for a database. */
-const BESIDE = /^courtd\.(lock|clock|reserve|backup|db-wal|db\.replaced-.*|db\.layout-.*)$/;
+const BESIDE = /^courtd\.(lock|clock|reserve|backup|db-wal|db\.replaced-.*)$/;
 
 const HEADER_BYTES = 100;
 

@@ -7,7 +7,6 @@ import { isServed } from './directoryLock.ts';
 import { withReserve } from './diskReserve.ts';
 import { assertDatabase, isDatabase } from './newDatabase.ts';
 import { explain, unsound } from './openErrors.ts';
-import { preMigrationCopyOf } from './previousDatabases.ts';
 import { rewriteWal } from './rewriteWal.ts';
 import { layoutOf, overwriteDeleted, SCHEMA_VERSION } from './schema.ts';
 import { closeAfter } from './sqliteErrors.ts';
@@ -27,7 +26,7 @@ export interface DataOption {
 export interface OpenOptions {
   /** Create the directory and the database if there is none: only `serve` and `token rotate` do. */
   readonly create?: boolean;
-  /** The caller is the daemon, which holds the lock: it checks the database, and upgrades an older layout (upgradeDatabase.ts). */
+  /** The caller is the daemon, which holds the lock: it checks the database. */
   readonly isLocked?: boolean;
 }
 
@@ -115,7 +114,7 @@ function refuseUnsound(directory: DataDirectory): void {
   const readonly = (fs.statSync(directory.file('wal'), { throwIfNoEntry: false })?.size ?? 0) > 0;
   const db = new Database(directory.file('database'), { readonly, timeout: COMMAND_BUSY_MS });
   try {
-    refuseOtherLayout(db, true);
+    refuseNewer(db);
     const fault = startFault(db);
     if (fault !== undefined) throw unsound(directory, fault);
   } finally {
@@ -131,7 +130,7 @@ function prepare(
   // Reading opens the WAL. What a process that is gone has left there is made durable, unless a daemon has done so.
   layoutOf(db);
   if (isLocked || !isServed(directory)) rewriteWal(db);
-  refuseOtherLayout(db, isLocked);
+  refuseNewer(db);
   // A copy or a backup that is only read keeps its rollback journal: it may be on any file system.
   if ((create || isLocked) && db.pragma('journal_mode = WAL', { simple: true }) !== 'wal')
     throw new OperatorError(
@@ -145,19 +144,11 @@ function prepare(
 }
 
 /** @throws {OperatorError} if another version of courtd must open the database. */
-function refuseOtherLayout(db: Database.Database, isLocked: boolean): void {
-  const [file, version] = [db.name, layoutOf(db)];
-  if (version < SCHEMA_VERSION && !isLocked)
+function refuseNewer(db: Database.Database): void {
+  const version = layoutOf(db);
+  if (version > SCHEMA_VERSION)
     throw new OperatorError(
-      `${file} was written by an older courtd (layout ${version}, this version has ${SCHEMA_VERSION}). Start "courtd serve" once, which upgrades it.`,
+      `${db.name} was written by a newer courtd (layout ${version}, this version supports up to ${SCHEMA_VERSION}): nothing was changed. ` +
+        'Install that version again, or restore a backup that this version made.',
     );
-  if (version <= SCHEMA_VERSION) return;
-  const copy = preMigrationCopyOf(file, SCHEMA_VERSION);
-  const alternative = fs.existsSync(copy)
-    ? `return to its state before the upgrade with "courtd restore ${copy}"`
-    : 'restore a backup that this version made';
-  throw new OperatorError(
-    `${file} was written by a newer courtd (layout ${version}, this version supports up to ${SCHEMA_VERSION}): nothing was changed. ` +
-      `Install that version again, or ${alternative}.`,
-  );
 }

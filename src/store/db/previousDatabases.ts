@@ -12,9 +12,9 @@ export interface PreviousFile {
   readonly ms: number;
 }
 
-/** @returns the files of replaced databases (restoreDatabase.ts), and of copies that upgrades have made (upgradeDatabase.ts). */
+/** @returns the files of replaced databases (restoreDatabase.ts). */
 export function previousFiles(directory: DataDirectory): PreviousFile[] {
-  const names = fs.readdirSync(directory.path).filter((name) => /^courtd\.db\.(replaced|layout)-/.test(name));
+  const names = fs.readdirSync(directory.path).filter((name) => name.startsWith('courtd.db.replaced-'));
   return names.flatMap((name) => {
     // The link itself if it is a symbolic one: it may lead to itself, which is an error.
     const stat = fs.lstatSync(directory.at(name), { throwIfNoEntry: false });
@@ -23,9 +23,4 @@ export function previousFiles(directory: DataDirectory): PreviousFile[] {
     const ms = timeOfName(/\.replaced-(\w+)/.exec(name)?.[1] ?? '') || stat.mtimeMs;
     return [{ name, database: name.replace(/-(wal|shm|journal)$/, ''), bytes: stat.size, ms }];
   });
-}
-
-/** @returns the name of the copy that an upgrade makes of a database of this layout. */
-export function preMigrationCopyOf(file: string, version: number): string {
-  return `${file}.layout-${version}`;
 }

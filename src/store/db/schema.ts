@@ -2,9 +2,8 @@ import type { Database } from 'better-sqlite3';
 import { RANDOM_NAME } from './epochs.ts';
 
 /**
- * The layout of courtd.db (../../ARCHITECTURE.md#layout). `user_version` counts the migrations that have been applied. No id is assigned
- * twice, because readers and the daemon cache them. No table that takes events has a constraint, other than its key, that OR IGNORE
- * could swallow.
+ * The layout of courtd.db (../../ARCHITECTURE.md#layout). No id is assigned twice, because readers and the daemon cache them. No table
+ * that takes events has a constraint, other than its key, that OR IGNORE could swallow.
  */
 
 /**
@@ -202,41 +201,24 @@ export function overwriteDeleted(db: Database): void {
   db.pragma(OVERWRITE_DELETED);
 }
 
-/** Migration n takes a database from user_version n to n + 1. */
-export const MIGRATIONS: readonly string[] = [LAYOUT];
+/** The layout that this version reads and writes: the first. */
+export const SCHEMA_VERSION = 1;
 
-/** The layout that this version writes. */
-export const SCHEMA_VERSION = MIGRATIONS.length;
-
-/** @returns the layout version of the file: how many migrations have been applied to it. */
+/** @returns the layout version of the file. */
 export function layoutOf(db: Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }
 
-/**
- * Applies the missing migrations. Call it inside a transaction that holds the write lock.
- * @param migrations other ones only in tests.
- */
-export function migrate(db: Database, migrations: readonly string[] = MIGRATIONS): void {
-  for (const step of migrations.slice(layoutOf(db))) db.exec(step);
-  db.pragma(`application_id = ${APPLICATION_ID}`);
-  db.pragma(`user_version = ${migrations.length}`);
-}
-
-/**
- * Makes the tables of a new database, in an empty file. @param also in that transaction. @param migrations other ones only in tests.
- */
-export function makeLayout(
-  db: Database,
-  also: (db: Database) => void = () => {},
-  migrations: readonly string[] = MIGRATIONS,
-): void {
+/** Makes the tables of a new database, in an empty file. @param also in that transaction. */
+export function makeLayout(db: Database, also: (db: Database) => void = () => {}): void {
   db.pragma(`page_size = ${PAGE_BYTES}`);
   overwriteDeleted(db);
   // For a prune to return space to a full disk (../keep/steps.ts); it cannot be changed once there is a table.
   db.pragma('auto_vacuum = INCREMENTAL');
   db.transaction(() => {
-    migrate(db, migrations);
+    db.exec(LAYOUT);
+    db.pragma(`application_id = ${APPLICATION_ID}`);
+    db.pragma(`user_version = ${SCHEMA_VERSION}`);
     also(db);
   }).exclusive();
 }

@@ -9,7 +9,7 @@ import { LAST_GIVEN_SEQ, readEpochs } from '../db/epochs.ts';
 import { isDatabase, makeDatabase } from '../db/newDatabase.ts';
 import { enterDirectory, withDatabase } from '../db/openDatabase.ts';
 import { explain } from '../db/openErrors.ts';
-import { layoutOf, migrate, overwriteDeleted, SCHEMA_VERSION } from '../db/schema.ts';
+import { overwriteDeleted } from '../db/schema.ts';
 import { COPY_EVENTS } from '../db/sizes.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { layoutFault } from '../db/startFault.ts';
@@ -142,7 +142,6 @@ export class CopyFollower {
       overwriteDeleted(copy);
       copy.pragma('journal_mode = TRUNCATE');
       copy.pragma('synchronous = FULL');
-      if (layoutOf(copy) < SCHEMA_VERSION) copy.transaction(() => migrate(copy)).exclusive();
       const fault = faultOf(copy);
       if (fault === undefined) return copy;
       throw this.#foreign(fault);
@@ -214,9 +213,10 @@ function isEarlier(
 
 /** @returns why a database is no copy. Where a daemon has counted, the counters would not match the copied rows. */
 function faultOf(copy: Database.Database): string | undefined {
-  if (layoutOf(copy) > SCHEMA_VERSION) return 'was written by a newer courtd';
+  const fault = layoutFault(copy);
+  if (fault !== undefined) return fault;
   const flushed = copy.prepare<[], number>('SELECT max(up_to, counted_up_to) FROM flushed').pluck().get();
-  return (flushed ?? 0) === 0 ? layoutFault(copy) : 'is a backup, or has been served';
+  return flushed === 0 ? undefined : 'is a backup, or has been served';
 }
 
 /** @returns the failure of a copy as an {OperatorError}, as far as it is foreseen. */

@@ -16,7 +16,7 @@ const COUNTED_ROWS = 1_000;
 export interface OldRecords {
   /** Events that came again with other content, as old as the last time. */
   readonly conflictCopies: number;
-  /** Databases that a restore has replaced, as old as that, and copies of an upgrade, as old as the file. */
+  /** Databases that a restore has replaced, as old as that. */
   readonly databases: readonly PreviousFile[];
 }
 

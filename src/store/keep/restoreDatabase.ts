@@ -22,7 +22,7 @@ import { enterDirectory } from '../db/openDatabase.ts';
 import { explain } from '../db/openErrors.ts';
 import { previousFiles } from '../db/previousDatabases.ts';
 import { rewriteWal } from '../db/rewriteWal.ts';
-import { migrate, overwriteDeleted } from '../db/schema.ts';
+import { overwriteDeleted } from '../db/schema.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { addErasures, readErasures } from '../write/ledger.ts';
 import { backupFile, COMPANIONS, hasContent, type RestoreSource } from './backupFile.ts';
@@ -110,7 +110,6 @@ async function complete(
     db.pragma('synchronous = OFF');
     overwriteDeleted(db);
     const make = () => {
-      migrate(db);
       completeKeys(db);
       beginEpoch(db);
       const unapplied = (kept?.erasures ?? []).map((one) => ({ ...one, finishedMs: null }));

@@ -1,7 +1,6 @@
 import Database from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
 import { keyHash } from '../db/keyHash.ts';
-import { layoutOf, SCHEMA_VERSION } from '../db/schema.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { startFault } from '../db/startFault.ts';
 import { Damage } from '../read/damage.ts';
@@ -73,7 +72,7 @@ export function verifyDatabase(file: string, name: string, advice: string): Cont
   const db = new Database(file, { fileMustExist: true });
   try {
     db.pragma('journal_mode = MEMORY');
-    const fault = faultOf(db);
+    const fault = db.pragma('integrity_check', { simple: true }) === 'ok' ? startFault(db) : 'is damaged';
     if (fault !== undefined) throw new OperatorError(`${name} ${fault}: ${advice}`);
     const contents = db.prepare<[], Contents>(`
       SELECT count(*) AS events, count(DISTINCT session) AS sessions, coalesce(max(seq), 0) AS lastSeq,
@@ -88,14 +87,6 @@ export function verifyDatabase(file: string, name: string, advice: string): Cont
   } finally {
     db.close();
   }
-}
-
-/** @returns the end of a sentence about a database that cannot be used; undefined if it can. */
-function faultOf(db: Database.Database): string | undefined {
-  const version = layoutOf(db);
-  if (version === 0) return 'is not a courtd database';
-  if (version > SCHEMA_VERSION) return 'was written by a newer courtd, which can restore it';
-  return db.pragma('integrity_check', { simple: true }) === 'ok' ? startFault(db) : 'is damaged';
 }
 
 /** Verifies every event. @param on is called with how many were read. @returns those that do not match their checksum. */
