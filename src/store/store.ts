@@ -1,12 +1,14 @@
 import type { Database } from 'better-sqlite3';
 import { fsync } from '../base/atomicFile.ts';
 import type { DataDirectory } from '../base/dataDirectory.ts';
+import { FILES_CHECK_MS } from '../base/limits.ts';
 import { OperatorError } from '../base/operatorError.ts';
+import { every } from '../base/pause.ts';
 import type { CourtEvent } from '../protocol/courtEvent.ts';
 import { Problem } from '../protocol/errors.ts';
 import { checkpoint } from './db/checkpointer.ts';
 import { lockDirectory } from './db/directoryLock.ts';
-import { keepReserve } from './db/diskReserve.ts';
+import { fillReserve } from './db/diskReserve.ts';
 import { watchFiles } from './db/fileMonitor.ts';
 import { enterDatabase, openDatabase } from './db/openDatabase.ts';
 import { explain } from './db/openErrors.ts';
@@ -47,12 +49,10 @@ export class Store {
     this.#stops = [
       this.#writer.maintenance.checkpoints.watch((isOver) => this.#writer.hold('walHeld', isOver)),
       watchFiles(directory.file('database'), lock.name, (error) => this.#writer.fail(error)),
-      keepReserve(
-        directory,
-        () => this.#working !== undefined,
-        () => this.#writer.truncateWal(),
-      ),
+      // Not while a prune uses what was released.
+      every(FILES_CHECK_MS, () => this.#working === undefined && fillReserve(directory)),
     ];
+    fillReserve(directory);
   }
 
   /**

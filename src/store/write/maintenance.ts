@@ -3,8 +3,8 @@ import { DataDirectory } from '../../base/dataDirectory.ts';
 import { FULL_RETRY_MS } from '../../base/limits.ts';
 import { every } from '../../base/pause.ts';
 import type { Unavailability } from '../../protocol/errors.ts';
-import { Checkpointer } from '../db/checkpointer.ts';
-import { freeBytes, truncateWal } from '../db/diskReserve.ts';
+import { Checkpointer, checkpoint } from '../db/checkpointer.ts';
+import { freeBytes, withReserve } from '../db/diskReserve.ts';
 import { type FailureKind, failureKind } from '../db/sqliteErrors.ts';
 import type { EventKeys } from './keys.ts';
 
@@ -97,12 +97,12 @@ export class Maintenance {
   }
 
   /**
-   * Truncates the WAL, unless a reader needs it or the disk has no room even for that. On a full disk this keeps it no longer than
-   * what the reserve is sized for.
+   * Truncates the WAL, unless a reader needs it or the disk has no room even for that. The database may have to grow by the size of the
+   * WAL first. On a full disk this keeps it no longer than what the reserve is sized for.
    */
   truncateWal(): void {
     try {
-      truncateWal(this.#db, DataDirectory.of(this.#db.name));
+      withReserve(DataDirectory.of(this.#db.name), () => checkpoint(this.#db, 'TRUNCATE'));
     } catch (error) {
       if (failureKind(error) !== 'full') this.#checkpointFailed(error);
     }
