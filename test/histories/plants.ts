@@ -129,7 +129,13 @@ export const PLANTS: readonly Plant[] = [
     name: 'copy-keeps-pruned',
     near: ['prune', 'copy'],
     what: 'a copy keeps what the box has deleted',
-    changes: [{ file: 'store/keep/copyRows.ts', from: 'if (!isKept) for', to: 'if (table === "") for' }],
+    changes: [
+      {
+        file: 'store/keep/copyRows.ts',
+        from: 'copy.exec(`DELETE',
+        to: 'if (table === "") copy.exec(`DELETE',
+      },
+    ],
   },
   {
     name: 'copy-keeps-erased',
@@ -138,8 +144,8 @@ export const PLANTS: readonly Plant[] = [
     changes: [
       {
         file: 'store/keep/copyRows.ts',
-        from: 'readRows(copy, PART, after, upTo, -1), events)',
-        to: '...((there) => [there, new Map([...events].map((one) => [...there].find(([, [seq]]) => seq === one[1][0]) ?? one))])(readRows(copy, PART, after, upTo, -1)))',
+        from: ".join(' AND ')",
+        to: ".slice(0, table === 'event' ? 1 : undefined).join(' AND ')",
       },
     ],
   },
@@ -150,8 +156,8 @@ export const PLANTS: readonly Plant[] = [
     changes: [
       {
         file: 'store/keep/copyRows.ts',
-        from: "'SELECT key, player, before_ns, at_ms, NULL FROM erasure'",
-        to: "'SELECT * FROM erasure'",
+        from: "'at_ms']",
+        to: "'at_ms', 'finished_ms']",
       },
     ],
   },

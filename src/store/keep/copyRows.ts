@@ -1,84 +1,84 @@
 import type { Database } from 'better-sqlite3';
 import { keyHash } from '../db/keyHash.ts';
 import { sessionCounter } from '../db/sessionCounter.ts';
-import { COPY_EVENTS } from '../db/sizes.ts';
 
-type Row = readonly (string | number | bigint | Buffer | null)[];
-/** Rows by a text of each. */
-type Rows = ReadonlyMap<string, Row>;
+type Row = Readonly<Record<string, string | number | bigint | Buffer | null>>;
 
-/** A part of the log of a box. */
-export interface LogPart {
-  /** The seq behind which it begins, and its last one. */
-  readonly after: number;
-  readonly upTo: number;
-  readonly events: Rows;
+/** What a box has of a table. */
+export interface TablePart {
+  readonly table: string;
+  /** SQL: which rows. */
+  readonly where: string;
+  readonly rows: readonly Row[];
+  /** As of `bytesOf`. */
+  readonly bytes: number;
 }
 
-const PART = 'SELECT * FROM event WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?';
 /** The copy has no table of keys, and counts nothing: a restore makes both. */
 const NAMES = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'
                   AND name NOT IN ('event', 'key', 'flushed')`;
 /** In the copy no erasure is finished: a restore applies it to what the copy has not followed yet. */
-const INSTEAD: Readonly<Record<string, string>> = {
-  session: 'SELECT id, name, 0, NULL, NULL, NULL, NULL, duplicates FROM session',
-  erasure: 'SELECT key, player, before_ns, at_ms, NULL FROM erasure',
+const COLUMNS: Readonly<Record<string, readonly string[]>> = {
+  session: ['id', 'name', 'duplicates'],
+  erasure: ['key', 'player', 'before_ns', 'at_ms'],
 };
+/** The copy may still have events of a session that the box has deleted. */
+const KEPT = ['session', 'origin'];
+/** A name that came again under another id replaces its row: the box has deleted the events of that one. */
+const COMES_AGAIN = `
+  CREATE TEMP TRIGGER comes_again BEFORE INSERT ON session WHEN EXISTS (SELECT 1 FROM session WHERE name = new.name AND id <> new.id)
+  BEGIN DELETE FROM event WHERE session = (SELECT id FROM session WHERE name = new.name); END`;
 
-/** @returns the events behind a seq: as many as one transaction takes. */
-export function readEvents(db: Database, after: number, to = Number.MAX_SAFE_INTEGER): LogPart {
-  const events = readRows(db, PART, after, to, COPY_EVENTS);
-  return { after, upTo: events.size < COPY_EVENTS ? to : Number([...events.values()].at(-1)![0]), events };
-}
-
-/** Makes a part of a copy as the box has it. Call it inside a transaction. */
-export function writeEvents(copy: Database, { after, upTo, events }: LogPart): void {
-  writeRows(copy, 'event', readRows(copy, PART, after, upTo, -1), events);
-}
-
-/** @returns the bytes of the other tables, and of the events that are compared behind a seq. Long values are not read for it. */
-export function sizesOf(db: Database, after: number): ReadonlyMap<string, number> {
-  const lengths = ['event_id', 'eot', 'payload', 'extra'].map((name) => `ifnull(octet_length(${name}), 0)`);
-  const sizes = db.prepare<[number, number], [string, number]>(`
-    SELECT t.name, pgsize FROM (${NAMES}) t CROSS JOIN dbstat('main') d ON d.name = t.name AND aggregate = TRUE
-     UNION ALL SELECT 'event', total(${lengths.join(' + ')}) FROM event WHERE seq > ? AND seq <= ?`);
-  return new Map(sizes.raw().all(after, after + COPY_EVENTS));
-}
-
-/** @returns what the copy has of the other tables, which are small. Call it inside a transaction. */
-export function readTables(db: Database): ReadonlyMap<string, Rows> {
+/** @returns the other tables, which are small. Call it inside a transaction. */
+export function readTables(db: Database): TablePart[] {
   const names = db.prepare<[], string>(NAMES).pluck().all();
-  return new Map(names.map((name) => [name, readRows(db, INSTEAD[name] ?? `SELECT * FROM ${name}`)]));
+  return names.map((name) => readRows(db, name, 'TRUE'));
 }
 
-/** Makes the other tables of a copy as the box has them. Call it inside a transaction. */
-export function writeTables(copy: Database, tables: ReadonlyMap<string, Rows>): void {
-  for (const [table, there] of readTables(copy)) writeRows(copy, table, there, tables.get(table)!);
+/** @returns the events of a part of the log, after their names. Call it inside a transaction. */
+export function readEvents(db: Database, after: number, upTo: number): TablePart[] {
+  const where = `seq > ${after} AND seq <= ${upTo}`;
+  const named = (column: string) => `id IN (SELECT ${column} FROM event WHERE ${where})`;
+  return [
+    readRows(db, 'session', named('session')),
+    readRows(db, 'origin', named('origin')),
+    readRows(db, 'event', where),
+  ];
 }
 
-function readRows(db: Database, sql: string, ...bounds: number[]): Rows {
-  const rows = db.prepare<number[], Row>(sql).raw().safeIntegers();
-  const plain = (_name: string, value: unknown) => (typeof value === 'bigint' ? `${value}` : value);
-  return new Map(rows.all(...bounds).map((row) => [JSON.stringify(row, plain), row]));
+function readRows(db: Database, table: string, where: string): TablePart {
+  const rows = db.prepare<[], Row>(`SELECT ${columnsOf(db, table)} FROM ${table} WHERE ${where}`);
+  return { table, where, rows: rows.safeIntegers().all(), bytes: bytesOf(db, table, where) };
 }
 
-/** Deletes the rows of a copy that the box does not have, and adds those that only the box has. */
-function writeRows(copy: Database, table: string, there: Rows, rows: Rows): void {
-  const columns = copy.prepare(`SELECT * FROM ${table}`).columns();
-  const isSame = columns.map(({ name }) => `${name} IS ?`).join(' AND ');
-  const remove = copy.prepare<unknown[]>(`DELETE FROM ${table} WHERE ${isSame}`);
-  const values = columns.map(() => '?').join(', ');
-  const put = copy.prepare<unknown[]>(`INSERT OR REPLACE INTO ${table} VALUES (${values})`);
-  // The copy may still have events of a session that the box has deleted.
-  const isKept = table === 'session';
-  if (!isKept) for (const [text, row] of there) if (!rows.has(text)) remove.run(...row);
-  const added = [...rows].flatMap(([text, row]) => (there.has(text) ? [] : [row]));
-  for (const row of added) put.run(...row);
-  if (!isKept) return;
-  // A name that came again under another id has replaced its row: the box has deleted the events of that one.
-  const ids = new Set([...there.values(), ...added].map(([id]) => id));
-  if (copy.prepare<[], number>('SELECT count(*) FROM session').pluck().get()! < ids.size)
-    copy.exec('DELETE FROM event WHERE session NOT IN (SELECT id FROM session)');
+function columnsOf(db: Database, table: string): readonly string[] {
+  const columns = () => db.prepare(`SELECT * FROM ${table}`).columns();
+  return COLUMNS[table] ?? columns().map(({ name }) => name);
+}
+
+/** @returns roughly the bytes of some rows. Long values are not read for it. */
+export function bytesOf(db: Database, table: string, where: string): number {
+  const lengths = columnsOf(db, table).map((name) => `ifnull(octet_length(${name}), 0)`);
+  const sum = `SELECT total(16 + ${lengths.join(' + ')}) FROM ${table} WHERE ${where}`;
+  return db.prepare<[], number>(sum).pluck().get()!;
+}
+
+/** Makes parts of a copy as the box has them. Call it inside a transaction, once for a connection. */
+export function writeParts(copy: Database, parts: readonly TablePart[]): void {
+  copy.exec(COMES_AGAIN);
+  for (const { table, where, rows } of parts) {
+    const columns = columnsOf(copy, table);
+    const values = columns.map((name) => `@${name}`);
+    const isSame = columns.map((name) => `${name} IS @${name}`).join(' AND ');
+    const put = copy.prepare<[Row]>(`
+      INSERT OR REPLACE INTO ${table} (${columns}) SELECT ${values} WHERE NOT EXISTS (SELECT 1 FROM ${table} WHERE ${isSame})`);
+    for (const row of rows) put.run(row);
+    const count = copy.prepare<[], number>(`SELECT count(*) FROM ${table} WHERE ${where}`).pluck().get()!;
+    if (count <= rows.length || KEPT.includes(table)) continue;
+    // The box has deleted some.
+    copy.exec(`DELETE FROM ${table} WHERE ${where}`);
+    for (const row of rows) put.run(row);
+  }
 }
 
 /**
