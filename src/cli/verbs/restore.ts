@@ -52,8 +52,7 @@ function sentencesOf(restored: Restored, file: string, name: string): string[] {
       ? 'The tokens are those of the backup: "courtd token list" shows them.'
       : 'Lines have no tokens. Make one with "courtd token rotate", and give it to every camera.',
     salvaged && salvagedSentence(salvaged),
-    salvaged === null &&
-      restored.previousDatabase !== null &&
+    restored.canSalvage &&
       `Add the events that only the replaced database has with "sudo courtd restore ${shellWord(file)} --salvage".`,
   ].filter((sentence) => typeof sentence === 'string');
 }

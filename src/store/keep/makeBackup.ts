@@ -23,7 +23,7 @@ import { failureKind, sqliteCode } from '../db/sqliteErrors.ts';
 import { runInThread } from '../db/statementThread.ts';
 import { COMPANIONS } from './backupFile.ts';
 import { BACKUP_NAME, noteBackup } from './lastBackup.ts';
-import { type Contents, verifyDatabase } from './verifyDatabase.ts';
+import { type Verified, verifyDatabase } from './verifyDatabase.ts';
 
 /** How often the copy is synced while it is being written: one sync of the whole copy would hold up the daemon's. */
 const COPY_SYNC_MS = 100;
@@ -104,7 +104,7 @@ function removeOlder(directory: string, made: string, keep: number): void {
  * Copies a database as of one moment, while others write (VACUUM INTO), verifies the copy, fsyncs it and renames it into place. The
  * WAL of the database cannot be truncated meanwhile.
  */
-async function copyDatabase(file: string, target: string): Promise<Contents> {
+async function copyDatabase(file: string, target: string): Promise<Verified> {
   const partial = partialNameOf(target);
   const cancelCleanup = cleanUpOnExit(() => removePartial(partial));
   try {

@@ -29,20 +29,28 @@ import { backupFile, COMPANIONS, hasContent, type RestoreSource } from './backup
 import { completeKeys } from './copyRows.ts';
 import { applyLedger } from './erase.ts';
 import { type Salvaged, salvage } from './salvage.ts';
-import { type Contents, verifyDatabase } from './verifyDatabase.ts';
+import { type Verified, verifyDatabase } from './verifyDatabase.ts';
 
 /** Between two looks whether another program has let the database go. */
 const RETRY_MS = 50;
 
-/** The contents of the backup, and the result of the restore. */
-export interface Restored extends Contents {
-  /** The path of the replaced database; null if there was none. */
-  readonly previousDatabase: string | null;
+/** What is restored, before anything is salvaged. */
+export interface Restored extends Verified {
+  /** Sessions with events. */
+  readonly sessions: number;
+  /** When the newest event was received, milliseconds since 1970-01-01T00:00:00Z; null without events. */
+  readonly newestMs: number | null;
+  /** Whether a replaced database may have more, and nothing was salvaged. */
+  readonly canSalvage: boolean;
   /** Null if it was not asked for, or there is nothing to salvage from. */
   readonly salvaged: Salvaged | null;
   /** Whether nobody could be erased again: there was no database of the box that made the backup, or it cannot be read. */
   readonly isLedgerLost: boolean;
 }
+
+const CONTENTS = `
+  SELECT count(*) AS events, count(DISTINCT session) AS sessions,
+         (SELECT received_ms FROM event ORDER BY seq DESC LIMIT 1) AS newestMs FROM event`;
 
 /**
  * Replaces the database with a copy of `from`, and keeps the replaced one under another name. Everything that can fail is done to
@@ -78,10 +86,11 @@ export async function restoreDatabase(
     removeLeftovers(directory.path, (name) => name === path.basename(target));
     createPartial(target);
     await source.copyTo(partial);
-    const made = await complete(directory, source.name, partial, salvages);
+    const restored = await complete(directory, source.name, partial, salvages);
     // A signal that has arrived meanwhile is handled now; after this, not before the end.
     await setImmediate();
-    return { ...made, previousDatabase: await replace(target, partial, replacing) };
+    await replace(target, partial, replacing);
+    return restored;
   } catch (error) {
     throw explain(error, directory);
   } finally {
@@ -100,10 +109,10 @@ async function complete(
   name: string,
   partial: string,
   salvages: boolean,
-): Promise<Omit<Restored, 'previousDatabase'>> {
+): Promise<Restored> {
   const target = directory.file('database');
   const kept = keptOf(target);
-  const contents = verifyDatabase(partial, name, 'nothing was changed. Restore another backup.');
+  const verified = verifyDatabase(partial, name, 'nothing was changed. Restore another backup.');
   const db = new Database(partial, { fileMustExist: true });
   try {
     // The whole file is synced before it gets its name (atomicFile.ts).
@@ -112,58 +121,48 @@ async function complete(
     const make = () => {
       completeKeys(db);
       beginEpoch(db);
-      const unapplied = (kept?.erasures ?? []).map((one) => ({ ...one, finishedMs: null }));
-      addErasures(db, unapplied);
+      addErasures(db, kept.erasures);
     };
     db.transaction(make).immediate();
-    const events = db.prepare<[], number>('SELECT count(*) FROM event').pluck().get()!;
-    // A damaged event is read again, too: the row of a sound one replaces it.
-    const lastSeq = contents.damage === undefined ? contents.lastSeq : 0;
+    const contents = db.prepare<[], Restored>(CONTENTS).get()!;
     const epochs = readEpochs(db);
-    const files = [...replacedBefore(directory), ...(hasContent(target) ? [target] : [])];
-    const salvaged = salvages && files.length > 0 ? await salvage(db, { lastSeq, epochs }, files) : null;
+    const databases = previousFiles(directory).filter(({ name, database }) => name === database);
+    // Their names have the time, so the oldest is the first.
+    const files = [...databases.map(({ name }) => directory.at(name)).sort(), target].filter(hasContent);
+    const canSalvage = files.length > 0 && !salvages;
+    // A damaged event is read again, too: the row of a sound one replaces it.
+    const shared = verified.damage === undefined ? epochs : [];
+    const salvaged = files.length > 0 && salvages ? await salvage(db, shared, files) : null;
     await applyLedger(db);
-    const isLedgerLost = !kept?.epochs.some(({ name }) => epochs.some((one) => one.name === name));
-    return { ...contents, events, salvaged, isLedgerLost };
+    const isLedgerLost = !kept.epochs.some(({ name }) => epochs.some((one) => one.name === name));
+    return { ...verified, ...contents, canSalvage, salvaged, isLedgerLost };
   } finally {
     db.close();
   }
 }
 
-/** @returns the part of the replaced database that is kept, if any: a backup does not know the players who were erased after it. */
+/** @returns what is kept of the replaced database, if it can be read: a backup does not know the players who were erased after it. */
 function keptOf(target: string) {
   let db: Database.Database | undefined;
   try {
     db = new Database(target, { readonly: true, fileMustExist: true, timeout: COMMAND_BUSY_MS });
-    return { erasures: readErasures(db), epochs: readEpochs(db) };
+    const erasures = readErasures(db).map((erasure) => ({ ...erasure, finishedMs: null }));
+    return { erasures, epochs: readEpochs(db) };
   } catch {
-    return undefined;
+    return { erasures: [], epochs: [] };
   } finally {
     db?.close();
   }
 }
 
-/** @returns the databases that earlier restores have replaced, the oldest first. */
-function replacedBefore(directory: DataDirectory): string[] {
-  return previousFiles(directory)
-    .filter(({ name, database }) => name === database && name.includes('.replaced-'))
-    .sort((a, b) => a.ms - b.ms)
-    .map(({ name }) => directory.at(name));
-}
-
-/** @returns the path of the preserved database; null if there was none. */
-async function replace(
-  target: string,
-  partial: string,
-  replacing: (name: string) => void,
-): Promise<string | null> {
+async function replace(target: string, partial: string, replacing: (name: string) => void): Promise<void> {
   // One that cannot be read is preserved as it is, with its WAL.
   const isOurs = hasContent(target) && isDatabase(target);
   const exclusive = isOurs ? await openExclusively(target) : undefined;
   try {
     const parts = ['', ...COMPANIONS].filter((part) => hasContent(target + part));
-    const preserved = parts.length === 0 ? null : unusedName((time) => `${target}.replaced-${time}`);
-    if (preserved !== null) replacing(preserved);
+    const preserved = unusedName((time) => `${target}.replaced-${time}`);
+    if (parts.length > 0) replacing(preserved);
     fsync(partial);
     // Hard links: the first name stays until it is replaced.
     for (const part of parts)
@@ -172,7 +171,6 @@ async function replace(
     for (const part of [...COMPANIONS, '-shm']) fs.rmSync(target + part, { force: true });
     fsync(path.dirname(target));
     publish(partial, target);
-    return preserved;
   } finally {
     exclusive?.close();
   }

@@ -1,4 +1,3 @@
-import fs from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { BATCH_EVENTS, COMMAND_BUSY_MS } from '../../base/limits.ts';
@@ -7,8 +6,13 @@ import { Damage } from '../read/damage.ts';
 import { EVENT_COLUMNS, EVENTS, isVerified, type StoredEvent } from '../read/storedEvent.ts';
 import { Appender } from '../write/appender.ts';
 
-/** If the newest event cannot be found: how many may have come behind those whose keys are in the file (../write/keys.ts). */
-const SEQS_BEHIND = 200_000;
+const LAST_SEQ = 'SELECT max(seq) FROM event';
+/** If the last event cannot be read: more than may have come behind those that are counted, or whose keys are in the file. */
+const LAST_BOUND = 'SELECT max(up_to, counted_up_to) + 200000 FROM flushed';
+/** What a stopped box has counted behind a seq; no row if an event was read that it has not counted. */
+const COUNTED = `
+  SELECT total(events) - (SELECT count(*) FROM event WHERE seq <= @after) FROM session
+  HAVING @lastRead <= (SELECT counted_up_to FROM flushed)`;
 
 /** What has been taken over from replaced databases. */
 export interface Salvaged {
@@ -20,17 +24,15 @@ export interface Salvaged {
   unreadableDatabases: number;
 }
 
-/** The database that salvaged events are added to. */
-type SalvageTarget = { readonly epochs: readonly Epoch[]; readonly lastSeq: number };
-
 /**
  * Adds to a database that no box uses yet the readable events of others of the same box: each with its time of receipt
  * and its mark `erased`. An event that it already has counts as a duplicate.
- * @param files in the order of their age. @throws {SqliteError} if the events cannot be stored.
+ * @param epochs what the others have in common with these is not read again. @param files in the order of their age.
+ * @throws {SqliteError} if the events cannot be stored.
  */
 export async function salvage(
   db: Database.Database,
-  target: SalvageTarget,
+  epochs: readonly Epoch[],
   files: readonly string[],
 ): Promise<Salvaged> {
   const salvaged = { accepted: 0, unreadable: 0, unreadableDatabases: 0 };
@@ -42,8 +44,10 @@ export async function salvage(
     }));
     for (const { accepted } of appender.append(batches)) salvaged.accepted += accepted;
   });
+  const lastSeq = db.prepare<[], number>(LAST_SEQ).pluck().get() ?? 0;
+  const known = (others: readonly Epoch[]) => Math.min(sharedUpTo(others, epochs) ?? 0, lastSeq);
   for (const file of files) {
-    for (const events of eventsIn(file, target, salvaged)) {
+    for (const events of eventsIn(file, known, salvaged)) {
       append(events);
       while (appender.keys.isMoveDue) appender.keys.moveStep();
       // Signals are handled between two turns of the event loop.
@@ -55,17 +59,22 @@ export async function salvage(
 
 /**
  * Reads a database that has been replaced, or is about to be, as far as possible: past every damaged page.
- * @yields what can be read of the events that are not in the target, in the order of arrival. @param lost counts the rest.
+ * @param known up to which seq of a log the target has its events. @param lost counts the events behind it that cannot be read.
+ * @yields the others, in the order of arrival.
  */
-function* eventsIn(file: string, target: SalvageTarget, lost: Salvaged): Generator<StoredEvent[]> {
+function* eventsIn(
+  file: string,
+  known: (epochs: readonly Epoch[]) => number,
+  lost: Salvaged,
+): Generator<StoredEvent[]> {
   let db: Database.Database | undefined;
   try {
     // A connection that can write would change the file when it closes.
-    db = new Database(file, { readonly: fs.existsSync(`${file}-wal`), timeout: COMMAND_BUSY_MS });
+    db = new Database(file, { readonly: true, timeout: COMMAND_BUSY_MS });
     const find = db.prepare<[number], StoredEvent>(`SELECT ${EVENT_COLUMNS} FROM ${EVENTS} WHERE e.seq = ?`);
-    const lastSeq = lastSeqOf(db);
-    const epochs = ifReadable(() => readEpochs(db!)) ?? [];
-    const after = Math.min(sharedUpTo(epochs, target.epochs) ?? 0, target.lastSeq);
+    const number = (sql: string, values = {}) => db!.prepare<[object], number>(sql).pluck().get(values);
+    const after = known(ifReadable(() => readEpochs(db!)) ?? []);
+    const lastSeq = ifReadable(() => number(LAST_SEQ)) ?? number(LAST_BOUND)!;
     const damage = new Damage();
     const events: StoredEvent[] = [];
     let [read, lastRead, unreadable] = [0, after, 0];
@@ -82,31 +91,13 @@ function* eventsIn(file: string, target: SalvageTarget, lost: Salvaged): Generat
       if (events.length === BATCH_EVENTS) yield events.splice(0);
     }
     yield events;
-    lost.unreadable += ifReadable(() => missingIn(db!, after, read, lastRead)) ?? unreadable + damage.events;
+    const counted = ifReadable(() => number(COUNTED, { after, lastRead }));
+    lost.unreadable += counted === undefined ? unreadable + damage.events : Math.max(0, counted - read);
   } catch {
     lost.unreadableDatabases++;
   } finally {
     db?.close();
   }
-}
-
-function lastSeqOf(db: Database.Database): number {
-  const number = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
-  return (
-    ifReadable(() => number('SELECT max(seq) FROM event')) ??
-    number('SELECT max(up_to, counted_up_to) FROM flushed') + SEQS_BEHIND
-  );
-}
-
-/** @returns by how many the counters of a box that was stopped exceed what was read; undefined if there are events that they do not have. */
-function missingIn(db: Database.Database, after: number, read: number, lastRead: number): number | undefined {
-  const [counted, upTo] = db
-    .prepare<[number], [number, number]>(
-      `SELECT (SELECT total(events) FROM session) - (SELECT count(*) FROM event WHERE seq <= ?), counted_up_to FROM flushed`,
-    )
-    .raw()
-    .get(after)!;
-  return lastRead > upTo ? undefined : Math.max(0, counted - read);
 }
 
 function ifReadable<Result>(read: () => Result): Result | undefined {

@@ -6,15 +6,9 @@ import { startFault } from '../db/startFault.ts';
 import { Damage } from '../read/damage.ts';
 import { EVENT_COLUMNS, EVENTS, isVerified, type StoredEvent } from '../read/storedEvent.ts';
 
-/** What a database contains. */
-export interface Contents {
+/** What a verified copy has. */
+export interface Verified {
   readonly events: number;
-  /** Sessions with events. */
-  readonly sessions: number;
-  /** The highest seq; 0 without events. */
-  readonly lastSeq: number;
-  /** When the newest event was received, milliseconds since 1970-01-01T00:00:00Z; null without events. */
-  readonly newestMs: number | null;
   /** Which events are damaged, and which are missing, in sentences: everything else is intact. Absent: nothing. */
   readonly damage?: string;
 }
@@ -25,23 +19,20 @@ const MISCOUNTED = `
     FROM session_total s FULL JOIN (SELECT session, count(*) AS events FROM event GROUP BY session) f ON f.session = s.id
    WHERE counted <> found`;
 
+const WITH_KEY = `
+  event e LEFT JOIN key k ON (k.session, k.hash, k.revision) = (e.session, key_hash(e.event_id), e.revision)`;
+
 /** Each is a number; of the events behind `flushed.up_to` only the daemon has the keys. */
 const COUNTS = {
   // Events whose key is missing from the table: a resend would be stored again.
-  withoutKey: `
-    SELECT count(*) FROM event e WHERE seq <= (SELECT up_to FROM flushed) AND NOT EXISTS (
-      SELECT 1 FROM key k WHERE k.session = e.session AND k.hash = key_hash(e.event_id) AND k.revision = e.revision AND k.seq = e.seq)`,
+  withoutKey: `SELECT count(*) FROM ${WITH_KEY} WHERE e.seq <= (SELECT up_to FROM flushed) AND k.seq IS NOT e.seq`,
   // Keys that lead to another event, or to a missing one that no prune has deleted.
   astray: `
     SELECT count(*) FROM key k LEFT JOIN event e ON e.seq = k.seq
      WHERE iif(e.seq IS NULL, k.seq > (SELECT up_to_seq FROM pruned) AND k.seq <= (SELECT up_to FROM flushed),
                (e.session, key_hash(e.event_id), e.revision) IS NOT (k.session, k.hash, k.revision))`,
-  // Events that are stored more than once.
-  twice: `
-    SELECT ifnull((SELECT sum(n - 1) FROM (SELECT count(*) AS n FROM event WHERE seq > (SELECT up_to FROM flushed)
-                                            GROUP BY session, event_id, revision)), 0)
-         + (SELECT count(*) FROM event e JOIN key k ON k.session = e.session AND k.hash = key_hash(e.event_id) AND k.revision = e.revision
-              JOIN event o ON o.seq = k.seq AND o.seq <> e.seq AND o.event_id = e.event_id)`,
+  // Events whose key leads to the same event under another seq.
+  twice: `SELECT count(*) FROM ${WITH_KEY} JOIN event o ON o.seq = k.seq WHERE o.seq <> e.seq AND o.event_id = e.event_id`,
   miscounted: `SELECT count(*) FROM (${MISCOUNTED})`,
 };
 
@@ -56,7 +47,7 @@ export function checkConsistency(db: Database.Database, on: (events: number) => 
   db.function('key_hash', { deterministic: true }, keyHash);
   const number = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
   return db.transaction(() => {
-    const damaged = damagedEvents(db, on).events;
+    const damaged = verifyEvents(db, on).damage.events;
     const counts = Object.entries(COUNTS).map(([name, sql]) => [name, number(sql)]);
     return { damaged, ...Object.fromEntries(counts) };
   })();
@@ -68,19 +59,16 @@ export function checkConsistency(db: Database.Database, on: (events: number) => 
  * @param name of the copy, and `advice` what has become of it and what to do, for a sentence.
  * @throws {OperatorError} if it is not an intact courtd database that this version can read.
  */
-export function verifyDatabase(file: string, name: string, advice: string): Contents {
+export function verifyDatabase(file: string, name: string, advice: string): Verified {
   const db = new Database(file, { fileMustExist: true });
   try {
     db.pragma('journal_mode = MEMORY');
     const fault = db.pragma('integrity_check', { simple: true }) === 'ok' ? startFault(db) : 'is damaged';
     if (fault !== undefined) throw new OperatorError(`${name} ${fault}: ${advice}`);
-    const contents = db.prepare<[], Contents>(`
-      SELECT count(*) AS events, count(DISTINCT session) AS sessions, coalesce(max(seq), 0) AS lastSeq,
-             (SELECT received_ms FROM event ORDER BY seq DESC LIMIT 1) AS newestMs FROM event`);
-    const damage = damagedEvents(db);
+    const { events, damage } = verifyEvents(db);
     const miscounted = db.prepare<[], { name: string; counted: number; found: number }>(MISCOUNTED);
     for (const { name, counted, found } of miscounted.iterate()) damage.miscount(name, counted, found);
-    return { ...contents.get()!, ...(damage.isFound && { damage: `${damage}` }) };
+    return { events, ...(damage.isFound && { damage: `${damage}` }) };
   } catch (error) {
     if (!(error instanceof Database.SqliteError) || failureKind(error) === 'full') throw error;
     throw new OperatorError(`${name} is damaged: ${advice}`);
@@ -89,8 +77,8 @@ export function verifyDatabase(file: string, name: string, advice: string): Cont
   }
 }
 
-/** Verifies every event. @param on is called with how many were read. @returns those that do not match their checksum. */
-function damagedEvents(db: Database.Database, on: (events: number) => void = () => {}): Damage {
+/** @param on is called with how many were read. @returns how many events there are, and which do not match their checksum. */
+function verifyEvents(db: Database.Database, on: (events: number) => void = () => {}) {
   const damage = new Damage();
   const rows = db.prepare<[], StoredEvent>(`SELECT ${EVENT_COLUMNS} FROM ${EVENTS} ORDER BY e.seq`);
   let events = 0;
@@ -98,5 +86,5 @@ function damagedEvents(db: Database.Database, on: (events: number) => void = () 
     isVerified(event, damage);
     on(++events);
   }
-  return damage;
+  return { events, damage };
 }
