@@ -55,16 +55,15 @@ export function tokenEndMs({ expires_ms, revoked_ms }: Token): number | null {
  */
 export function rotateToken(db: Database, graceS: number, nowMs: number, given?: string) {
   const token = given ?? randomBytes(TOKEN_BYTES).toString('base64url');
-  const expiresMs = nowMs + graceS * 1000;
-  const setEnd = db.prepare('UPDATE token SET expires_ms = ?, revoked_ms = ? WHERE id = ?');
   // A token that has ended stays ended, even if the clock is set back: by its time alone it would be valid again.
-  const endedMs = graceS === 0 ? nowMs : null;
+  const retire = db.prepare(`
+    UPDATE token SET expires_ms = min(ifnull(expires_ms, @endMs), @endMs), revoked_ms = iif(@graceS = 0, @nowMs, NULL)
+     WHERE revoked_ms IS NULL AND ifnull(expires_ms > @nowMs, 1)`);
   const add = db.prepare('INSERT INTO token (hash, created_ms) VALUES (?, ?)');
   const rotate = db.transaction(() => {
-    const before = listTokens(db).filter((old) => isValid(old, nowMs));
-    for (const old of before) setEnd.run(Math.min(old.expires_ms ?? expiresMs, expiresMs), endedMs, old.id);
+    const older = retire.run({ graceS, nowMs, endMs: nowMs + graceS * 1000 }).changes;
     add.run(hashOf(token), nowMs);
-    return before.length;
+    return older;
   });
   rewriteWal(db);
   return { token, older: withReserve(DataDirectory.of(db.name), () => rotate.immediate()) };
