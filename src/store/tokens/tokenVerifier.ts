@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Database, Statement } from 'better-sqlite3';
-import { Problem, unavailable } from '../../protocol/errors.ts';
+import { unavailable } from '../../protocol/errors.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { findToken, hashOf, tokenEndMs, tokenState } from './tokens.ts';
 import { type OldToken, OldTokenUse } from './tokenUse.ts';
@@ -31,10 +31,9 @@ export class TokenVerifier {
   /** After years of rotations one or two, because those that have ended are revoked. Every request is compared with all. */
   #tokens: readonly KnownToken[] = [];
   #isFresh = false;
-  #isFailed = false;
   #usesWrittenAt = Number.NEGATIVE_INFINITY;
 
-  /** @param fatal called once on an I/O error: nothing can be guaranteed any more (errors.ts). */
+  /** @param fatal called on an I/O error: nothing can be guaranteed any more (errors.ts). */
   constructor(db: Database, fatal: (error: unknown) => void) {
     this.#db = db;
     this.#fatal = fatal;
@@ -45,9 +44,8 @@ export class TokenVerifier {
   get isOpen(): boolean {
     try {
       return this.#current().some(({ endsAt }) => endsAt > performance.now());
-    } catch (error) {
-      if (error instanceof Problem) return true;
-      throw error;
+    } catch {
+      return true;
     }
   }
 
@@ -109,7 +107,6 @@ export class TokenVerifier {
    * @throws {Problem} 503 if the tokens cannot be read: without them no request can be answered 401 either.
    */
   #current(): readonly KnownToken[] {
-    if (this.#isFailed) throw unavailable('failed');
     if (this.#isFresh) return this.#tokens;
     this.#guarded(() => {
       const version = this.#version.get();
@@ -132,7 +129,6 @@ export class TokenVerifier {
       if (kind === 'busy') throw unavailable('busy');
       // Every request depends on the tokens: damage is reported like an I/O error, and the next start looks for it.
       if (kind !== 'fatal' && kind !== 'damaged') throw error;
-      this.#isFailed = true;
       this.#fatal(error);
       throw unavailable('failed');
     }
@@ -140,18 +136,14 @@ export class TokenVerifier {
 
   /** A token that was known with the same end keeps it; for the others the wall clock is read, once. */
   #read(): void {
-    const now = performance.now();
-    const known = new Map(this.#tokens.map((token) => [`${token.id} ${token.expires_ms}`, token.endsAt]));
     const read = this.#db.prepare<[], Omit<KnownToken, 'endsAt'> & { newest_ms: number }>(`
       SELECT id, hash, expires_ms, (SELECT max(created_ms) FROM token) AS newest_ms FROM token WHERE revoked_ms IS NULL`);
-    this.#tokens = read.all().map(({ newest_ms, ...token }) => {
-      const { id, expires_ms } = token;
+    this.#tokens = read.all().map((token) => {
+      const isSame = (known: KnownToken) => known.id === token.id && known.expires_ms === token.expires_ms;
       // It cannot be earlier than that: on a box that starts years behind, a grace would last for years.
-      const nowMs = Math.max(Date.now(), newest_ms);
-      const leftMs = expires_ms === null ? Number.POSITIVE_INFINITY : expires_ms - nowMs;
-      // Only the wall clock says that it had expired before: that is not recorded.
-      const endsAt = leftMs > 0 ? now + leftMs : Number.NEGATIVE_INFINITY;
-      return { ...token, endsAt: known.get(`${id} ${expires_ms}`) ?? endsAt };
+      const nowMs = Math.max(Date.now(), token.newest_ms);
+      const endsAt = performance.now() + (token.expires_ms ?? Number.POSITIVE_INFINITY) - nowMs;
+      return this.#tokens.find(isSame) ?? { ...token, endsAt };
     });
   }
 }
