@@ -5,7 +5,7 @@ import type { CourtEvent } from '../../src/protocol/courtEvent.ts';
 import { decodeBatch } from '../../src/protocol/decodeBatch.ts';
 import { Problem } from '../../src/protocol/errors.ts';
 import type { WireEvent } from '../../src/protocol/eventSchema.ts';
-import { checksumOf, originChecksum } from '../../src/store/db/checksum.ts';
+import { checksumOf } from '../../src/store/db/checksum.ts';
 import { keyHash } from '../../src/store/db/keyHash.ts';
 import { openDatabase } from '../../src/store/db/openDatabase.ts';
 import { PAGE_BYTES } from '../../src/store/db/schema.ts';
@@ -131,8 +131,7 @@ export function reseal(db: Database.Database, where = 'true'): void {
   const rows = db.prepare<[], StoredEvent>(`SELECT ${EVENT_COLUMNS} FROM ${EVENTS} WHERE ${where}`);
   const set = db.prepare('UPDATE event SET checksum = ? WHERE seq = ?');
   for (const row of rows.all()) {
-    const sum = checksumOf({ ...row, eotNs: BigInt(row.eotDigits) }, row, originChecksum(row));
-    set.run(sum, row.seq);
+    set.run(checksumOf(row, BigInt(row.eotDigits), row), row.seq);
   }
 }
 

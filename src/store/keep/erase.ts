@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
 import { NS_PER_MS } from '../../base/units.ts';
 import { NOTHING } from '../../protocol/playerRedaction.ts';
-import { checksumOf, isIntact, originChecksum } from '../db/checksum.ts';
+import { checksumOf, isIntact } from '../db/checksum.ts';
 import { overwriteDeleted } from '../db/schema.ts';
 import { EVENT_COLUMNS, EVENTS, type StoredEvent } from '../read/storedEvent.ts';
 import { addErasures, erasureOf, FOREVER_NS, readErasures } from '../write/ledger.ts';
@@ -153,5 +153,5 @@ function leftOf(found: StoredEvent, redactor: Redactor) {
   const event = { ...found, eotNs: BigInt(found.eotDigits) };
   const left = redactor.redact(event);
   if (left === event) return undefined;
-  return { payload: left.payload, extra: left.extra, checksum: checksumOf(left, left, originChecksum(left)) };
+  return { payload: left.payload, extra: left.extra, checksum: checksumOf(left, left.eotNs, found) };
 }

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { NAMES_CACHED } from '../../base/limits.ts';
 import type { CourtEvent } from '../../protocol/courtEvent.ts';
-import { checksumOf, originChecksum } from '../db/checksum.ts';
+import { checksumOf } from '../db/checksum.ts';
 import { inChunks, type MultiRowStatement, multiRowStatement } from '../db/multiRowStatement.ts';
 
 /** An event that is to be stored. */
@@ -54,7 +54,7 @@ export class EventRows {
         values[at++] = this.#origin(venueId, courtId, source, type, schemaVersion);
         values[at++] = event.confidence;
         values[at++] = receivedMs;
-        values[at++] = checksumOf(event, { seq, receivedMs }, originChecksum(event));
+        values[at++] = checksumOf(event, event.eotNs, { seq, receivedMs });
         values[at++] = event.payload;
         values[at++] = event.extra;
         values[at++] = event.erased ? 1 : null;
