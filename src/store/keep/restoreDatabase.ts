@@ -4,7 +4,6 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import {
   createPartial,
-  explainWriteErrors,
   fsync,
   partialNameOf,
   publish,
@@ -56,8 +55,7 @@ const CONTENTS = `
  * Replaces the database with a copy of `from`, and keeps the replaced one under another name. Everything that can fail is done to
  * the copy first. SQLite never opens it, and it is not changed.
  *
- * At every moment there is a database of this name, the previous or the new one: a daemon that found none would create an empty one.
- * And the WAL of the previous one is never next to the new one, which it would corrupt.
+ * At every moment there is a database of this name, and the WAL of the previous one is never next to the new one, which it would corrupt.
  * @param salvages adds what can be read in the database that is replaced, and in those that were replaced before.
  * @param replacing called with the name under which the present database is kept, before it is replaced.
  * @throws {OperatorError} if the daemon is running, another program has the database open for longer than COMMAND_BUSY_MS, `from` is
@@ -104,12 +102,7 @@ export async function restoreDatabase(
  * Verifies the copy, and makes of it what a daemon of this version uses. It begins an epoch, because the seqs after those of the backup
  * will be assigned to other events than before. Then it adds the salvaged events, and erases again the players that this box has erased.
  */
-async function complete(
-  directory: DataDirectory,
-  name: string,
-  partial: string,
-  salvages: boolean,
-): Promise<Restored> {
+async function complete(directory: DataDirectory, name: string, partial: string, salvages: boolean) {
   const target = directory.file('database');
   const kept = keptOf(target);
   const verified = verifyDatabase(partial, name, 'nothing was changed. Restore another backup.');
@@ -165,8 +158,7 @@ async function replace(target: string, partial: string, replacing: (name: string
     if (parts.length > 0) replacing(preserved);
     fsync(partial);
     // Hard links: the first name stays until it is replaced.
-    for (const part of parts)
-      explainWriteErrors(preserved + part, () => fs.linkSync(target + part, preserved + part));
+    for (const part of parts) fs.linkSync(target + part, preserved + part);
     fsync(path.dirname(target));
     for (const part of [...COMPANIONS, '-shm']) fs.rmSync(target + part, { force: true });
     fsync(path.dirname(target));
@@ -177,9 +169,8 @@ async function replace(target: string, partial: string, replacing: (name: string
 }
 
 /**
- * Checkpoints the whole WAL into the database, and keeps other programs out until the connection is closed: one
- * that opened the database meanwhile would write to it, and leave a WAL next to its successor.
- * No other descriptor of the database may be closed here: that would drop the locks.
+ * Checkpoints the whole WAL into the database, and keeps other programs out until the connection is closed: one that opened it meanwhile
+ * would leave a WAL next to its successor. No other descriptor of the database may be closed here: that would drop the locks.
  *
  * Waits for a process that has the database open for a moment, as `tail --follow` has for new events. SQLite's own timeout does
  * not: no busy handler is asked when a connection leaves WAL mode (pager.c, pagerExclusiveLock).

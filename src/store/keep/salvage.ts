@@ -62,11 +62,7 @@ export async function salvage(
  * @param known up to which seq of a log the target has its events. @param lost counts the events behind it that cannot be read.
  * @yields the others, in the order of arrival.
  */
-function* eventsIn(
-  file: string,
-  known: (epochs: readonly Epoch[]) => number,
-  lost: Salvaged,
-): Generator<StoredEvent[]> {
+function* eventsIn(file: string, known: (epochs: readonly Epoch[]) => number, lost: Salvaged) {
   let db: Database.Database | undefined;
   try {
     // A connection that can write would change the file when it closes.

@@ -33,11 +33,10 @@ const COUNTS = {
                (e.session, key_hash(e.event_id), e.revision) IS NOT (k.session, k.hash, k.revision))`,
   // Events whose key leads to the same event under another seq.
   twice: `SELECT count(*) FROM ${WITH_KEY} JOIN event o ON o.seq = k.seq WHERE o.seq <> e.seq AND o.event_id = e.event_id`,
-  miscounted: `SELECT count(*) FROM (${MISCOUNTED})`,
 };
 
 /** The faults of a database whose single pages are intact: each is 0 if there is none. `damaged`: events that do not match their checksum. */
-export type Consistency = Readonly<Record<'damaged' | keyof typeof COUNTS, number>>;
+export type Consistency = Readonly<Record<'damaged' | 'miscounted' | keyof typeof COUNTS, number>>;
 
 /**
  * Reads all events and all keys in one transaction, also while the daemon runs: the WAL is kept meanwhile.
@@ -45,11 +44,10 @@ export type Consistency = Readonly<Record<'damaged' | keyof typeof COUNTS, numbe
  */
 export function checkConsistency(db: Database.Database, on: (events: number) => void): Consistency {
   db.function('key_hash', { deterministic: true }, keyHash);
-  const number = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
   return db.transaction(() => {
-    const damaged = verifyEvents(db, on).damage.events;
-    const counts = Object.entries(COUNTS).map(([name, sql]) => [name, number(sql)]);
-    return { damaged, ...Object.fromEntries(counts) };
+    const { damage, miscounted } = verifyEvents(db, on);
+    const counts = Object.entries(COUNTS).map(([name, sql]) => [name, db.prepare(sql).pluck().get()]);
+    return { damaged: damage.events, miscounted, ...Object.fromEntries(counts) };
   })();
 }
 
@@ -66,8 +64,6 @@ export function verifyDatabase(file: string, name: string, advice: string): Veri
     const fault = db.pragma('integrity_check', { simple: true }) === 'ok' ? startFault(db) : 'is damaged';
     if (fault !== undefined) throw new OperatorError(`${name} ${fault}: ${advice}`);
     const { events, damage } = verifyEvents(db);
-    const miscounted = db.prepare<[], { name: string; counted: number; found: number }>(MISCOUNTED);
-    for (const { name, counted, found } of miscounted.iterate()) damage.miscount(name, counted, found);
     return { events, ...(damage.isFound && { damage: `${damage}` }) };
   } catch (error) {
     if (!(error instanceof Database.SqliteError) || failureKind(error) === 'full') throw error;
@@ -77,7 +73,7 @@ export function verifyDatabase(file: string, name: string, advice: string): Veri
   }
 }
 
-/** @param on is called with how many were read. @returns how many events there are, and which do not match their checksum. */
+/** Compares every event with its checksum, and each session with its count. @param on is called with how many events were read. */
 function verifyEvents(db: Database.Database, on: (events: number) => void = () => {}) {
   const damage = new Damage();
   const rows = db.prepare<[], StoredEvent>(`SELECT ${EVENT_COLUMNS} FROM ${EVENTS} ORDER BY e.seq`);
@@ -86,5 +82,7 @@ function verifyEvents(db: Database.Database, on: (events: number) => void = () =
     isVerified(event, damage);
     on(++events);
   }
-  return { events, damage };
+  const sessions = db.prepare<[], [name: string, counted: number, found: number]>(MISCOUNTED).raw().all();
+  for (const session of sessions) damage.miscount(...session);
+  return { events, damage, miscounted: sessions.length };
 }
