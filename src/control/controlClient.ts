@@ -10,7 +10,7 @@ import { statusWithoutDaemon } from '../health/makeStatus.ts';
 import { given, serviceOf } from '../host/serviceSettings.ts';
 import type { EventRules } from '../protocol/validate.ts';
 import { isServed } from '../store/db/directoryLock.ts';
-import { assertDatabase } from '../store/db/newDatabase.ts';
+import { assertDatabase } from '../store/db/openDatabase.ts';
 import type { StepProgress } from '../store/keep/steps.ts';
 import type { WorkLine } from './workRoutes.ts';
 

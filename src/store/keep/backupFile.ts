@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { OperatorError, reasonOf } from '../../base/operatorError.ts';
 import { createPrivate, openCarefully } from '../../base/privateFile.ts';
-import { isDatabase } from '../db/newDatabase.ts';
+import { isDatabase } from '../db/openDatabase.ts';
 
 /** Bytes that are copied between two turns of the event loop, in which signals are handled. */
 const COPY_BYTES = 1024 ** 2;
