@@ -20,8 +20,8 @@ import { type Pruned, pruneEvents } from './keep/pruneEvents.ts';
 import type { StepContext, StepProgress } from './keep/steps.ts';
 import { readSources, type StoredSources, writeSources } from './storedSources.ts';
 import { TokenVerifier } from './tokens/tokenVerifier.ts';
-import type { Counts } from './write/appender.ts';
-import { type CommitTotals, GroupCommit, type GroupCommitEvents } from './write/groupCommit.ts';
+import type { CommitTotals, Counts } from './write/appender.ts';
+import { GroupCommit, type GroupCommitEvents } from './write/groupCommit.ts';
 
 /** The store of the daemon: the one writer, the tokens, and the lock that makes it the only one. */
 export class Store {
@@ -45,9 +45,9 @@ export class Store {
     this.#on = on;
     this.tokens = new TokenVerifier(db, (error) => this.#writer.fail(error));
     this.#writer = new GroupCommit(db, on, () => this.tokens.writeUses());
-    this.commits = this.#writer.totals;
+    this.commits = this.#writer.appender.totals;
     this.#stops = [
-      this.#writer.maintenance.checkpoints.watch((isOver) => this.#writer.hold('walHeld', isOver)),
+      this.#writer.checkpoints.watch((isOver) => this.#writer.holds[isOver ? 'add' : 'delete']('walHeld')),
       watchFiles(directory.file('database'), lock.name, (error) => this.#writer.fail(error)),
       // Not while a prune uses what was released.
       every(FILES_CHECK_MS, () => this.#working === undefined && fillReserve(directory)),
@@ -166,7 +166,7 @@ export class Store {
     for (const stop of this.#stops) stop();
     await this.#working?.ended.catch(() => {});
     await this.#writer.close();
-    await this.#writer.maintenance.checkpoints.idle();
+    await this.#writer.checkpoints.idle();
     if (this.#writer.hasFailed) return;
     this.#writer.aside(() => this.tokens.writeUses(0));
     this.#writer.aside(sessionCounter(this.#db));

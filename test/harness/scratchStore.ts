@@ -87,15 +87,9 @@ export class Committer {
 
   /** @returns the counts, without the duplicates themselves. @throws what the appender throws, after the rollback. */
   append(...sent: CourtEvent[]): Omit<Counts, 'copies'> {
-    try {
-      const arrival = { events: sent, receivedMs: this.#now() };
-      const [counts] = this.#db.transaction(() => this.appender.append([arrival])).immediate();
-      const { copies: _copies, ...numbers } = counts!;
-      return numbers;
-    } catch (error) {
-      this.appender.forget();
-      throw error;
-    }
+    const [counts] = this.appender.commit([{ events: sent, receivedMs: this.#now() }]);
+    const { copies: _copies, ...numbers } = counts!;
+    return numbers;
   }
 
   /** Deletes as the writer does, except that keys stay in memory: those of events that arrive during a prune do. */
@@ -110,7 +104,7 @@ export class Committer {
       isServing: false,
       schedule: () => void this.#db.pragma('wal_checkpoint(PASSIVE)'),
       truncateWal: () => void this.#db.pragma('wal_checkpoint(TRUNCATE)'),
-      hold: () => {},
+      holds: new Set(),
     };
   }
 

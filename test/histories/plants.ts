@@ -83,16 +83,12 @@ export const PLANTS: readonly Plant[] = [
     changes: [
       {
         file: 'store/write/groupCommit.ts',
-        from: 'this.#commitGroup = db.transaction((group) => this.#appendAll(group));',
-        to: `this.#commitGroup = Object.assign(() => [], {
-      immediate: (group: QueuedRequest[]) =>
-        group.map(({ events, ...request }) => {
-          const one = db.transaction((event: CourtEvent) => this.#appendAll([{ ...request, events: [event] }])[0]!);
-          const counts = events.map((event) => one.immediate(event));
-          const sum = (of: 'accepted' | 'duplicates' | 'conflicts') => counts.reduce((n, c) => n + c[of], 0);
-          return { accepted: sum('accepted'), duplicates: sum('duplicates'), conflicts: sum('conflicts') };
-        }),
-    }) as any;`,
+        from: 'const counts = this.appender.commit(group);',
+        to: `const counts = group.map(({ events, ...request }) => {
+        const counts = events.map((event) => this.appender.commit([{ ...request, events: [event] }])[0]!);
+        const sum = (of: 'accepted' | 'duplicates' | 'conflicts') => counts.reduce((n, c) => n + c[of], 0);
+        return { accepted: sum('accepted'), duplicates: sum('duplicates'), conflicts: sum('conflicts') };
+      });`,
       },
     ],
   },

@@ -95,7 +95,7 @@ class Pair {
     if (step.is === 'append') for (const request of step.requests) this.#append(request, step.isBroken);
     if (step.is === 'prune') this.#prune(step.places);
     if (step.is === 'tidy') this.#tidy();
-    if (step.is === 'move') this.#committer.appender.keys.moveStep();
+    if (step.is === 'move') this.#db.transaction(() => this.#committer.appender.keys.moveStep())();
     if (step.is === 'count') this.#db.transaction(sessionCounter(this.#db))();
     if (step.is === 'start') {
       this.close();

@@ -37,19 +37,20 @@ export async function salvage(
 ): Promise<Salvaged> {
   const salvaged = { accepted: 0, unreadable: 0, unreadableDatabases: 0 };
   const appender = new Appender(db);
-  const append = db.transaction((events: readonly StoredEvent[]) => {
+  const append = (events: readonly StoredEvent[]) => {
     const batches = events.map((event) => ({
       events: [{ ...event, eotNs: BigInt(event.eotDigits) }],
       receivedMs: event.receivedMs,
     }));
-    for (const { accepted } of appender.append(batches)) salvaged.accepted += accepted;
-  });
+    for (const { accepted } of appender.commit(batches)) salvaged.accepted += accepted;
+  };
+  const moveStep = db.transaction(() => appender.keys.moveStep());
   const lastSeq = db.prepare<[], number>(LAST_SEQ).pluck().get() ?? 0;
   const known = (others: readonly Epoch[]) => Math.min(sharedUpTo(others, epochs) ?? 0, lastSeq);
   for (const file of files) {
     for (const events of eventsIn(file, known, salvaged)) {
       append(events);
-      while (appender.keys.isMoveDue) appender.keys.moveStep();
+      while (appender.keys.isMoveDue) moveStep();
       // Signals are handled between two turns of the event loop.
       await setImmediate();
     }

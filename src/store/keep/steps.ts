@@ -18,7 +18,7 @@ const READER_WAIT_MS = 100;
 const RETURNED_PAGES = 250;
 
 /** What they need of the writer of events, which commits them between its groups. */
-export type StepWriter = Pick<GroupCommit, 'step' | 'isServing' | 'schedule' | 'truncateWal' | 'hold'> & {
+export type StepWriter = Pick<GroupCommit, 'step' | 'isServing' | 'schedule' | 'truncateWal' | 'holds'> & {
   readonly appender: Pick<Appender, 'forget'>;
 };
 
@@ -61,7 +61,7 @@ export async function runSteps({ db, writer, signal }: StepContext, steps: Itera
         if ((kind !== 'busy' && kind !== 'full') || attempt === RETRY.attempts) throw error;
         if (kind === 'full') {
           // What it frees is for its own commits.
-          writer.hold('full', true);
+          writer.holds.add('full');
           isDiskFull = true;
           releaseReserve(directory);
           // A reader may keep it from being truncated, until the next attempt.
@@ -93,7 +93,7 @@ export async function runSteps({ db, writer, signal }: StepContext, steps: Itera
       }
     } finally {
       fillReserve(directory);
-      writer.hold('full', false);
+      writer.holds.delete('full');
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { Database } from 'better-sqlite3';
+import type { Database, Transaction } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { keyHash } from '../db/keyHash.ts';
 import { sessionCounter } from '../db/sessionCounter.ts';
@@ -33,31 +33,67 @@ interface Candidate extends NumberedEvent, KeyEntry {
   readonly copies: Copy[];
 }
 
-/** Stores events, each key once. Call `append` inside a transaction, and `forget` if that fails. */
+/** Of the successful commits of this process. */
+export interface CommitTotals {
+  commits: number;
+  requests: number;
+  /** From BEGIN to the end of COMMIT. */
+  seconds: number;
+  /** Of COMMIT alone: writing and syncing the WAL. */
+  syncSeconds: number;
+}
+
+/** Stores events, each key once. */
 export class Appender {
+  readonly totals: CommitTotals = { commits: 0, requests: 0, seconds: 0, syncSeconds: 0 };
+  /** When the last requests were committed, in milliseconds of the monotonic clock. */
+  committedAt = Number.NEGATIVE_INFINITY;
   readonly keys: EventKeys;
   readonly #db: Database;
+  readonly #beforeCommit: () => void;
+  readonly #transaction: Transaction<(arrivals: readonly ReceivedBatch[]) => Counts[]>;
   #rows: EventRows;
   readonly #duplicates: Duplicates;
   /** Of the players who have been erased, once they have been read. */
   #redactor: Redactor | undefined;
   /** Makes sessions count their events. Not with each event, which would cost a page: readers add what was not counted. */
   readonly #countSessions: () => void;
+  /** When the last transaction was complete, but for its COMMIT. */
+  #filledAt = 0;
   #uncounted = 0;
   #countedAt = performance.now();
 
-  constructor(db: Database) {
+  /** @param beforeCommit writes other rows that are due, inside the same transaction. */
+  constructor(db: Database, beforeCommit: () => void = () => {}) {
     // SQLite writes the undo journal of a multi-row statement to a temporary file: in memory, not in /var/tmp.
     db.pragma('temp_store = MEMORY');
     this.#db = db;
+    this.#beforeCommit = beforeCommit;
+    this.#transaction = db.transaction((arrivals) => this.#append(arrivals));
     this.#rows = new EventRows(db);
     this.#duplicates = new Duplicates(db);
     this.keys = new EventKeys(db);
     this.#countSessions = sessionCounter(db);
   }
 
-  /** Appends the events of all requests together. @returns the counts of each. @throws {SqliteError} if the transaction must be rolled back. */
-  append(arrivals: readonly ReceivedBatch[]): Counts[] {
+  /** Commits the events of all requests together. @returns the counts of each. @throws {SqliteError} after a rollback. */
+  commit(arrivals: readonly ReceivedBatch[]): Counts[] {
+    const beganAt = performance.now();
+    try {
+      const counts = this.#transaction.immediate(arrivals);
+      this.committedAt = performance.now();
+      this.totals.commits++;
+      this.totals.requests += arrivals.length;
+      this.totals.seconds += (this.committedAt - beganAt) / 1_000;
+      this.totals.syncSeconds += (this.committedAt - this.#filledAt) / 1_000;
+      return counts;
+    } catch (error) {
+      this.forget();
+      throw error;
+    }
+  }
+
+  #append(arrivals: readonly ReceivedBatch[]): Counts[] {
     const copies = arrivals.map((): Copy[] => []);
     const candidates = arrivals.flatMap(({ events, receivedMs }, i) =>
       events.map((event) => this.#candidate(event, receivedMs, copies[i]!)),
@@ -68,6 +104,8 @@ export class Appender {
     for (const candidate of candidates)
       if (known.has(candidate.seq)) first = this.#resolveDuplicate(candidate, first);
     this.#count(candidates.length);
+    this.#beforeCommit();
+    this.#filledAt = performance.now();
     return arrivals.map(({ events }, i) => countsOf(events.length, copies[i]!));
   }
 

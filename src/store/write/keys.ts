@@ -1,4 +1,4 @@
-import type { Database, Statement, Transaction } from 'better-sqlite3';
+import type { Database, Statement } from 'better-sqlite3';
 import { LAST_GIVEN_SEQ } from '../db/epochs.ts';
 import { keyHash } from '../db/keyHash.ts';
 import { inChunks, type MultiRowStatement, multiRowStatement } from '../db/multiRowStatement.ts';
@@ -28,8 +28,6 @@ export class EventKeys {
   readonly #insert: MultiRowStatement;
   readonly #inFile: MultiRowStatement<{ readonly seq: number }>;
   readonly #seqOf: Statement<[KeyEntry], number>;
-  readonly #moveSome: Transaction<(upTo: number) => void>;
-  readonly #moved: Statement<[], [upTo: number, lastSession: number]>;
   /** The file has the keys of all events up to this seq. */
   #movedUpTo = 0;
   /** Sessions up to this one may have keys in the file. Those of later ones are not looked up there. */
@@ -56,19 +54,6 @@ export class EventKeys {
     const seqIn = (table: string) => `(SELECT seq FROM ${table} WHERE ${SAME})`;
     const seqOf = `SELECT coalesce(${seqIn('recent_key')}, ${seqIn('key')}, 0)`;
     this.#seqOf = db.prepare<[KeyEntry], number>(seqOf).pluck();
-    // In their order, so that a page of the file takes many at once.
-    const next = `FROM recent_key WHERE seq <= ? ORDER BY session, hash, revision LIMIT ${KEY_LIMITS.step}`;
-    const copy = db.prepare(`INSERT OR IGNORE INTO key SELECT session, hash, revision, seq ${next}`);
-    const remove = db.prepare(`DELETE ${next}`);
-    const note = db.prepare('UPDATE flushed SET up_to = ?');
-    this.#moveSome = db.transaction((upTo) => {
-      copy.run(upTo);
-      if (remove.run(upTo).changes < KEY_LIMITS.step) note.run(upTo);
-      // Before COMMIT: a key in the file whose session is not looked up there would be stored again.
-      this.#readMoved();
-    });
-    const moved = 'SELECT up_to, (SELECT ifnull(max(id), 0) FROM session) FROM flushed';
-    this.#moved = db.prepare<[], [number, number]>(moved).raw();
     this.#readMoved();
     this.nextSeq = db.prepare<[], number>(`SELECT ${LAST_GIVEN_SEQ}`).pluck().get()! + 1;
   }
@@ -112,17 +97,24 @@ export class EventKeys {
   }
 
   /**
-   * Moves the next keys to the file, in a transaction of its own. Call it between commits. Keys that came after the move
-   * began stay in memory. A crash leaves some in both places, which OR IGNORE skips.
-   * @throws {SqliteError} if a step fails; calling again repeats that step.
+   * Moves the next keys to the file. Call it inside a transaction of its own, between commits; if that fails, the next call repeats
+   * the step. Keys that came after the move began stay in memory. A crash leaves some in both places, which OR IGNORE skips.
    */
   moveStep(): void {
     if (this.#moveUpTo <= this.#movedUpTo) this.#moveUpTo = this.nextSeq - 1;
-    this.#moveSome.immediate(this.#moveUpTo);
+    // In their order, so that a page of the file takes many at once.
+    const next = `FROM recent_key WHERE seq <= ? ORDER BY session, hash, revision LIMIT ${KEY_LIMITS.step}`;
+    const copy = `INSERT OR IGNORE INTO key SELECT session, hash, revision, seq ${next}`;
+    this.#db.prepare(copy).run(this.#moveUpTo);
+    const { changes } = this.#db.prepare(`DELETE ${next}`).run(this.#moveUpTo);
+    if (changes < KEY_LIMITS.step) this.#db.prepare('UPDATE flushed SET up_to = ?').run(this.#moveUpTo);
+    // Before COMMIT: a key in the file whose session is not looked up there would be stored again.
+    this.#readMoved();
   }
 
   #readMoved(): void {
-    [this.#movedUpTo, this.#lastMovedSession] = this.#moved.get()!;
+    const sql = 'SELECT up_to, (SELECT ifnull(max(id), 0) FROM session) FROM flushed';
+    [this.#movedUpTo, this.#lastMovedSession] = this.#db.prepare<[], [number, number]>(sql).raw().get()!;
   }
 }
 

@@ -108,6 +108,6 @@ t.test('after a failed sync the log is not checkpointed any more: it may not be 
   t.ok(before > 0);
   writer.fail(new SqliteError('as if', 'SQLITE_IOERR_FSYNC'));
   writer.truncateWal();
-  t.equal(writer.maintenance.checkpoints.isDue, false);
+  t.equal(writer.checkpoints.isDue, false);
   t.equal(bytes(), before);
 });
