@@ -149,8 +149,7 @@ function keptOf(target: string) {
 
 async function replace(target: string, partial: string, replacing: (name: string) => void): Promise<void> {
   // One that cannot be read is preserved as it is, with its WAL.
-  const isOurs = hasContent(target) && isDatabase(target);
-  const exclusive = isOurs ? await openExclusively(target) : undefined;
+  const exclusive = await openExclusively(target);
   try {
     const parts = ['', ...COMPANIONS].filter((part) => hasContent(target + part));
     const preserved = unusedName((time) => `${target}.replaced-${time}`);
@@ -173,10 +172,11 @@ async function replace(target: string, partial: string, replacing: (name: string
  *
  * Waits for a process that has the database open for a moment, as `tail --follow` has for new events. SQLite's own timeout does
  * not: no busy handler is asked when a connection leaves WAL mode (pager.c, pagerExclusiveLock).
- * @returns undefined if the database cannot be read.
+ * @returns undefined if there is none, or it cannot be read.
  * @throws if another program keeps it open, which would continue with the replaced one; or the system's error.
  */
 async function openExclusively(file: string): Promise<Database.Database | undefined> {
+  if (!hasContent(file) || !isDatabase(file)) return undefined;
   for (const giveUpAt = performance.now() + COMMAND_BUSY_MS; ; await sleep(RETRY_MS)) {
     let db: Database.Database | undefined;
     try {

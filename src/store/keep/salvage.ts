@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { BATCH_EVENTS, COMMAND_BUSY_MS } from '../../base/limits.ts';
+import { isIntact } from '../db/checksum.ts';
 import { type Epoch, readEpochs, sharedUpTo } from '../db/epochs.ts';
-import { Damage } from '../read/damage.ts';
-import { EVENT_COLUMNS, EVENTS, isVerified, type StoredEvent } from '../read/storedEvent.ts';
+import { EVENT_COLUMNS, EVENTS, type StoredEvent } from '../read/storedEvent.ts';
 import { Appender } from '../write/appender.ts';
 
 const LAST_SEQ = 'SELECT max(seq) FROM event';
@@ -72,24 +72,20 @@ function* eventsIn(file: string, known: (epochs: readonly Epoch[]) => number, lo
     const number = (sql: string, values = {}) => db!.prepare<[object], number>(sql).pluck().get(values);
     const after = known(ifReadable(() => readEpochs(db!)) ?? []);
     const lastSeq = ifReadable(() => number(LAST_SEQ)) ?? number(LAST_BOUND)!;
-    const damage = new Damage();
     const events: StoredEvent[] = [];
     let [read, lastRead, unreadable] = [0, after, 0];
     for (let seq = after + 1; seq <= lastSeq; seq++) {
-      try {
-        // One that was pruned is not there, and has not been lost.
-        const event = find.get(seq);
-        if (event === undefined || !isVerified(event, damage)) continue;
+      // Null: one that was pruned is not there, and has not been lost.
+      const event = ifReadable(() => find.get(seq) ?? null);
+      if (event && isIntact(event)) {
         events.push(event);
         [read, lastRead] = [read + 1, seq];
-      } catch {
-        unreadable++;
-      }
+      } else if (event !== null) unreadable++;
       if (events.length === BATCH_EVENTS) yield events.splice(0);
     }
     yield events;
     const counted = ifReadable(() => number(COUNTED, { after, lastRead }));
-    lost.unreadable += counted === undefined ? unreadable + damage.events : Math.max(0, counted - read);
+    lost.unreadable += counted === undefined ? unreadable : Math.max(0, counted - read);
   } catch {
     lost.unreadableDatabases++;
   } finally {
