@@ -9,7 +9,7 @@ import { isServed } from './directoryLock.ts';
 import { withReserve } from './diskReserve.ts';
 import { explain, unsound } from './openErrors.ts';
 import { rewriteWal } from './rewriteWal.ts';
-import { APPLICATION_ID, layoutOf, makeLayout, overwriteDeleted, SCHEMA_VERSION } from './schema.ts';
+import { APPLICATION_ID, layoutOf, makeLayout, OVERWRITE_DELETED, SCHEMA_VERSION } from './schema.ts';
 import { closeAfter } from './sqliteErrors.ts';
 import { startFault } from './startFault.ts';
 
@@ -195,7 +195,7 @@ function prepare(
       `${db.name} is on a file system that does not support a write-ahead log. Use a local disk.`,
     );
   db.pragma(`cache_size = -${PAGE_CACHE_KIB}`);
-  overwriteDeleted(db);
+  db.pragma(OVERWRITE_DELETED);
   db.pragma(`journal_size_limit = ${WAL_SIZE_LIMIT_BYTES}`);
   // In WAL mode better-sqlite3 commits without fsync unless this is set on every connection.
   db.pragma('synchronous = FULL');

@@ -191,15 +191,11 @@ const LAYOUT = `
           FROM event e JOIN session s ON s.id = e.session LEFT JOIN origin o ON o.id = e.origin) AS named;
 `;
 
-export const OVERWRITE_DELETED = 'secure_delete = FAST';
-
 /**
- * From now on this connection overwrites what it deletes, in pages that it writes anyway. An erasure (../keep/erase.ts) relies on it
+ * A pragma: the connection overwrites what it deletes, in pages that it writes anyway. An erasure (../keep/erase.ts) relies on it
  * from the first event of a database on: if a root page gets children, its old content would stay in its free space for ever.
  */
-export function overwriteDeleted(db: Database): void {
-  db.pragma(OVERWRITE_DELETED);
-}
+export const OVERWRITE_DELETED = 'secure_delete = FAST';
 
 /** The layout that this version reads and writes: the first. */
 export const SCHEMA_VERSION = 1;
@@ -212,7 +208,7 @@ export function layoutOf(db: Database): number {
 /** Makes the tables of a new database, in an empty file. @param also in that transaction. */
 export function makeLayout(db: Database, also: (db: Database) => void = () => {}): void {
   db.pragma(`page_size = ${PAGE_BYTES}`);
-  overwriteDeleted(db);
+  db.pragma(OVERWRITE_DELETED);
   // For a prune to return space to a full disk (../keep/steps.ts); it cannot be changed once there is a table.
   db.pragma('auto_vacuum = INCREMENTAL');
   db.transaction(() => {

@@ -3,7 +3,7 @@ import type { Database } from 'better-sqlite3';
 import { NS_PER_MS } from '../../base/units.ts';
 import { NOTHING } from '../../protocol/playerRedaction.ts';
 import { checksumOf, isIntact } from '../db/checksum.ts';
-import { overwriteDeleted } from '../db/schema.ts';
+import { OVERWRITE_DELETED } from '../db/schema.ts';
 import { EVENT_COLUMNS, EVENTS, type StoredEvent } from '../read/storedEvent.ts';
 import { addErasures, erasureOf, FOREVER_NS, readErasures } from '../write/ledger.ts';
 import { Redactor } from '../write/redactor.ts';
@@ -60,7 +60,7 @@ export async function erasePlayer(
     writer.truncateWal();
     return tally;
   } finally {
-    overwriteDeleted(db);
+    db.pragma(OVERWRITE_DELETED);
   }
 }
 

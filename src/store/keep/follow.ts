@@ -8,7 +8,7 @@ import { OperatorError } from '../../base/operatorError.ts';
 import { LAST_GIVEN_SEQ, readEpochs } from '../db/epochs.ts';
 import { enterDirectory, isDatabase, makeDatabase, withDatabase } from '../db/openDatabase.ts';
 import { explain } from '../db/openErrors.ts';
-import { overwriteDeleted } from '../db/schema.ts';
+import { OVERWRITE_DELETED } from '../db/schema.ts';
 import { COPY_EVENTS } from '../db/sizes.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { layoutFault } from '../db/startFault.ts';
@@ -123,7 +123,7 @@ export class CopyFollower {
     if (!isDatabase(this.#file)) throw this.#foreign('is no database of courtd');
     const copy = new Database(this.#file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
     try {
-      overwriteDeleted(copy);
+      copy.pragma(OVERWRITE_DELETED);
       copy.pragma('journal_mode = TRUNCATE');
       copy.pragma('synchronous = FULL');
       const fault = faultOf(copy);

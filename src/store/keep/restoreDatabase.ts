@@ -20,7 +20,7 @@ import { enterDirectory, isDatabase } from '../db/openDatabase.ts';
 import { explain } from '../db/openErrors.ts';
 import { previousFiles } from '../db/previousDatabases.ts';
 import { rewriteWal } from '../db/rewriteWal.ts';
-import { overwriteDeleted } from '../db/schema.ts';
+import { OVERWRITE_DELETED } from '../db/schema.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { addErasures, readErasures } from '../write/ledger.ts';
 import { backupFile, COMPANIONS, hasContent, type RestoreSource } from './backupFile.ts';
@@ -109,7 +109,7 @@ async function complete(directory: DataDirectory, name: string, partial: string,
   try {
     // The whole file is synced before it gets its name (atomicFile.ts).
     db.pragma('synchronous = OFF');
-    overwriteDeleted(db);
+    db.pragma(OVERWRITE_DELETED);
     const make = () => {
       completeKeys(db);
       beginEpoch(db);
