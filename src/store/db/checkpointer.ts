@@ -28,10 +28,8 @@ function prepared(db: Database, mode: Mode): Statement<[], { log: number; checkp
 }
 
 /**
- * Checkpoints the WAL between commits. SQLite's automatic checkpoints are off, because they
- * - hide I/O errors: a checkpoint that got EIO was followed by one `202` after another;
- * - run inside a commit, so that its requests wait for them;
- * - copy all frames at once. After a long reader that blocks the event loop: 0.2 s for 130 MB, 1.5 s for 440 MB.
+ * Checkpoints the WAL between commits. SQLite's automatic checkpoints hide I/O errors, run inside a commit, and copy all frames at once,
+ * which blocks the event loop after a long reader: 0.2 s for 130 MB, 1.5 s for 440 MB.
  *
  * A short checkpoint runs here, after the answers have left. A long one runs in a worker thread with its own connection, and commits
  * continue meanwhile. Their frames make a short one again, and only when that completes does SQLite reuse the WAL from its start.
@@ -62,9 +60,9 @@ export class Checkpointer {
   }
 
   /** Checkpoints as many frames as readers allow. Call it between transactions, if `isDue`. */
-  step(): void {
+  step(mode: Mode = 'PASSIVE'): void {
     if (this.#left('NOOP') > INLINE_CHECKPOINT_FRAMES) this.#worker = this.#runInWorker();
-    else if (this.#left('PASSIVE') > 0) this.#pause(CHECKPOINT_RETRY_MS);
+    else if (this.#left(mode) > 0) this.#pause(CHECKPOINT_RETRY_MS);
   }
 
   /**
@@ -77,10 +75,7 @@ export class Checkpointer {
     // By name, never by opening it: closing the descriptor would drop SQLite's locks.
     const size = () => fs.statSync(`${this.#db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0;
     return every(WAL_CHECK_MS, () => {
-      if (size() > WAL_WARN_BYTES && !this.#hasStopped) {
-        if (this.isDue) this.step();
-        if (this.#left('NOOP') <= INLINE_CHECKPOINT_FRAMES) this.#left('TRUNCATE');
-      }
+      if (size() > WAL_WARN_BYTES && !this.#hasStopped && this.#worker === undefined) this.step('TRUNCATE');
       on(size() > WAL_MAX_BYTES);
     });
   }
