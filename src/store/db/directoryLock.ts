@@ -15,36 +15,32 @@ const PROBE_MS = 100;
  * @throws {OperatorError} if another daemon holds it.
  */
 export function lockDirectory(directory: DataDirectory): Database.Database {
-  const file = directory.file('lock');
-  createPrivateIfMissing(file);
-  const lock = new Database(file, { fileMustExist: true, timeout: PROBE_MS });
-  try {
-    // Nothing is ever written, so no journal file appears next to it.
-    lock.pragma('journal_mode = MEMORY');
-    lock.exec('BEGIN EXCLUSIVE');
-    return lock;
-  } catch (error) {
-    lock.close();
-    if (sqliteCode(error) !== 'SQLITE_BUSY') throw error;
-    throw new OperatorError(
-      `"courtd serve" or "courtd restore" is using ${directory}. Stop it first ("sudo systemctl stop courtd.socket courtd.service" if systemd ` +
-        'runs it), or name another directory with --data.',
-    );
-  }
+  createPrivateIfMissing(directory.file('lock'));
+  // Nothing is ever written, so no journal file appears next to it.
+  const lock = tried(directory, PROBE_MS, 'PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+  if (lock !== undefined) return lock;
+  throw new OperatorError(
+    `"courtd serve" or "courtd restore" is using ${directory}. Stop it first ("sudo systemctl stop courtd.socket courtd.service" if systemd ` +
+      'runs it), or name another directory with --data.',
+  );
 }
 
 /** Whether a daemon uses the directory. With a shared lock: two that look at the same time do not take each other for a daemon. */
 export function isServed(directory: DataDirectory): boolean {
-  const file = directory.file('lock');
-  if (!fs.existsSync(file)) return false;
-  const lock = new Database(file, { fileMustExist: true, timeout: 0 });
+  if (!fs.existsSync(directory.file('lock'))) return false;
+  const lock = tried(directory, 0, 'PRAGMA schema_version');
+  lock?.close();
+  return lock === undefined;
+}
+
+/** @returns a connection to the lock, on which SQL has run that takes it; undefined if another process holds it. */
+function tried(directory: DataDirectory, timeout: number, sql: string): Database.Database | undefined {
+  const lock = new Database(directory.file('lock'), { fileMustExist: true, timeout });
   try {
-    lock.pragma('schema_version');
-    return false;
+    return lock.exec(sql);
   } catch (error) {
-    if (sqliteCode(error) === 'SQLITE_BUSY') return true;
-    throw error;
-  } finally {
     lock.close();
+    if (sqliteCode(error) === 'SQLITE_BUSY') return undefined;
+    throw error;
   }
 }

@@ -9,7 +9,7 @@ import { every } from '../../base/pause.ts';
  * events. Looks at the names only and never opens a file: closing the descriptor would drop SQLite's locks
  * (../../ARCHITECTURE.md#who-may-open-the-file). A restore is not the cause: it needs the lock of the daemon.
  * @param file the path of the database, which a connection has open in WAL mode, so that all three files exist.
- * @param onLost called once, at most FILES_CHECK_MS after it happened, with the sentence for the operator.
+ * @param onLost called at most FILES_CHECK_MS after it happened, and again, with the sentence for the operator.
  * @returns a function that stops it.
  */
 export function watchFiles(file: string, lock: string, onLost: (error: OperatorError) => void): () => void {
@@ -19,11 +19,10 @@ export function watchFiles(file: string, lock: string, onLost: (error: OperatorE
     return `${dev}:${ino}`;
   };
   const before = names.map(inodeOf);
-  const stop = every(FILES_CHECK_MS, () => {
+  return every(FILES_CHECK_MS, () => {
     try {
       const lost = names.find((name, i) => inodeOf(name) !== before[i]);
       if (lost === undefined) return;
-      stop();
       onLost(
         new OperatorError(
           `${lost} was removed or replaced while courtd was using it: no more events are stored. Put it back, or restore a backup, and start courtd again.`,
@@ -33,5 +32,4 @@ export function watchFiles(file: string, lock: string, onLost: (error: OperatorE
       // A directory that has become inaccessible says nothing about its files, which can still be written.
     }
   });
-  return stop;
 }

@@ -1,9 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 
-/**
- * Rows of one statement: an INSERT of 20 is 45 % faster than 20 of one row, and more rows gain nothing
- * (measured).
- */
+/** Rows of one statement: an INSERT of 20 is 45 % faster than 20 of one row, and more rows gain nothing (measured). */
 const ROWS_MAX = 20;
 
 type Value = string | number | bigint | Buffer | null;
@@ -26,7 +23,6 @@ export function multiRowStatement<Answer = unknown>(
 }
 
 /** @returns `items` in order, in chunks of at most ROWS_MAX. */
-export function inChunks<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
-  const chunks = Math.ceil(items.length / ROWS_MAX);
-  return Array.from({ length: chunks }, (_, i) => items.slice(i * ROWS_MAX, (i + 1) * ROWS_MAX));
+export function* inChunks<Item>(items: readonly Item[]): Generator<readonly Item[]> {
+  for (let at = 0; at < items.length; at += ROWS_MAX) yield items.slice(at, at + ROWS_MAX);
 }
