@@ -4,7 +4,7 @@ import type { DataDirectory } from '../base/dataDirectory.ts';
 import { DAY_MS, isoTime } from '../base/units.ts';
 import { freeBytes } from '../store/db/diskReserve.ts';
 import { failureKind } from '../store/db/sqliteErrors.ts';
-import { lastBackupMs } from '../store/keep/lastBackup.ts';
+import { lastBackup } from '../store/keep/lastBackup.ts';
 import { freeBytesIn } from '../store/keep/pruneEvents.ts';
 import { summarizeStore } from '../store/read/storeSummary.ts';
 import { listTokens, tokenState } from '../store/tokens/tokens.ts';
@@ -46,7 +46,7 @@ export function readStoreFacts(data: DataDirectory, db: Database) {
       wal_bytes: walBytes,
       free_bytes: free,
       days_left: days,
-      last_backup_at: isoTime(lastBackupMs(data) ?? null),
+      last_backup_at: isoTime(lastBackup(data).ms ?? null),
     },
     tokens: { active: count('active'), retiring: count('retiring') },
     // When the latest unfinished erasure was started, in milliseconds since 1970-01-01T00:00:00Z.
@@ -64,7 +64,7 @@ function failedBackup(data: DataDirectory): { readonly ms: number; readonly resu
   try {
     const result = /^[a-z-]{1,40}(?=\n$)/.exec(data.read('backupResult'))?.[0] ?? 'success';
     const ms = fs.statSync(data.file('backupResult')).mtimeMs;
-    const isOver = ['success', 'exec-condition'].includes(result) || ms <= (lastBackupMs(data) ?? 0);
+    const isOver = ['success', 'exec-condition'].includes(result) || ms <= (lastBackup(data).ms ?? 0);
     return isOver ? undefined : { ms, result };
   } catch {
     // There is none, or this user may not read it.

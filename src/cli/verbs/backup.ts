@@ -9,7 +9,7 @@ import { copyReport } from '../../fleet/report/copyReport.ts';
 import { runDirectory } from '../../fleet/report/reportFile.ts';
 import type { DataOption } from '../../store/db/openDatabase.ts';
 import { CopyFollower, ForeignCopy } from '../../store/keep/follow.ts';
-import { lastBackupMs, noteBackup } from '../../store/keep/lastBackup.ts';
+import { lastBackup, noteBackup } from '../../store/keep/lastBackup.ts';
 import { makeBackup } from '../../store/keep/makeBackup.ts';
 import { integer, notEmpty } from '../options/optionParsers.ts';
 import { say } from '../terminal/output.ts';
@@ -74,7 +74,7 @@ async function followTo(place: string, { data }: DataOption): Promise<void> {
   };
   note({});
   // Without a runtime directory nothing else names this place to the receipt of an erasure.
-  if (runDir === undefined) noteBackup(data, lastBackupMs(data) ?? 0, directory);
+  if (runDir === undefined) noteBackup(data, lastBackup(data).ms, directory);
   const follower = new CopyFollower(data, directory);
   for (;;) {
     try {

@@ -14,7 +14,7 @@ import { mayName, type Naming, naming } from '../../protocol/playerRedaction.ts'
 import { type DataOption, withDatabase } from '../../store/db/openDatabase.ts';
 import { previousFiles } from '../../store/db/previousDatabases.ts';
 import { type Erased, findPlayer } from '../../store/keep/erase.ts';
-import { BACKUP_NAME, backupPlaces, lastBackupMs } from '../../store/keep/lastBackup.ts';
+import { BACKUP_NAME, lastBackup } from '../../store/keep/lastBackup.ts';
 import { isNamed, type RefusedFile, withRefused } from '../../store/refused/refusedFile.ts';
 
 import { confirmed } from '../terminal/confirm.ts';
@@ -70,13 +70,13 @@ async function placesOf(data: DataDirectory): Promise<Place[]> {
   const { COURTD_BACKUP_DIR: folder, COURTD_COPY_DIR: copyDir, COURTD_SHIP_URL: url } = settings;
   const files = folder === undefined ? [] : fs.globSync('*.db', { cwd: folder }).sort();
   const nightly = files.filter((name) => BACKUP_NAME.test(name));
+  const { ms, places } = lastBackup(data);
   const backups = new Set([
     ...nightly.map((name) => `${folder}/${name}`),
-    ...backupPlaces(data).filter((place) => place !== folder),
+    ...places.filter((place) => place !== folder),
     ...previousFiles(data).map(({ name }) => data.at(name)),
   ]);
-  const lastMs = lastBackupMs(data);
-  if (backups.size === 0 && lastMs !== undefined) backups.add(`a backup of ${isoTime(lastMs)}`);
+  if (backups.size === 0 && ms !== undefined) backups.add(`a backup of ${isoTime(ms)}`);
   const copies = new Set([copyDir, copyReport.read(runDirectory(settings, data.path))?.place]);
   const report = shipReport.read(runDirectory(settings, data.path));
   const shipped = url === undefined ? report?.url : shownUrl(url);

@@ -22,15 +22,15 @@ export interface RestoreSource {
  * @throws {OperatorError} if it cannot be read or is no backup.
  */
 export function backupFile(file: string): RestoreSource {
+  let isBackup: boolean;
   try {
     // A pipe cannot be read twice.
-    if (!fs.statSync(file).isFile() || !isDatabase(file))
-      throw new OperatorError(`${file} is not a courtd database: nothing was changed. Name a backup.`);
+    isBackup = fs.statSync(file).isFile() && isDatabase(file);
   } catch (error) {
-    if (error instanceof OperatorError) throw error;
     throw new OperatorError(`Cannot read ${file}: ${reasonOf(error as NodeJS.ErrnoException)}.`);
   }
-  return { name: file, copyTo: (target) => copyWhole(file, target) };
+  if (isBackup) return { name: file, copyTo: (target) => copyWhole(file, target) };
+  throw new OperatorError(`${file} is not a courtd database: nothing was changed. Name a backup.`);
 }
 
 /** Copies a backup into an existing file, and its WAL or journal to the names that belong to that. */

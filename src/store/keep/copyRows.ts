@@ -2,14 +2,12 @@ import type { Database } from 'better-sqlite3';
 import { keyHash } from '../db/keyHash.ts';
 import { sessionCounter } from '../db/sessionCounter.ts';
 
-type Row = Readonly<Record<string, string | number | bigint | Buffer | null>>;
-
 /** What a box has of a table. */
 export interface TablePart {
   readonly table: string;
   /** SQL: which rows. */
   readonly where: string;
-  readonly rows: readonly Row[];
+  readonly rows: readonly object[];
   /** As of `bytesOf`. */
   readonly bytes: number;
 }
@@ -47,7 +45,7 @@ export function readEvents(db: Database, after: number, upTo: number): TablePart
 }
 
 function readRows(db: Database, table: string, where: string): TablePart {
-  const rows = db.prepare<[], Row>(`SELECT ${columnsOf(db, table)} FROM ${table} WHERE ${where}`);
+  const rows = db.prepare<[], object>(`SELECT ${columnsOf(db, table)} FROM ${table} WHERE ${where}`);
   return { table, where, rows: rows.safeIntegers().all(), bytes: bytesOf(db, table, where) };
 }
 
@@ -70,7 +68,7 @@ export function writeParts(copy: Database, parts: readonly TablePart[]): void {
     const columns = columnsOf(copy, table);
     const values = columns.map((name) => `@${name}`);
     const isSame = columns.map((name) => `${name} IS @${name}`).join(' AND ');
-    const put = copy.prepare<[Row]>(`
+    const put = copy.prepare<[object]>(`
       INSERT OR REPLACE INTO ${table} (${columns}) SELECT ${values} WHERE NOT EXISTS (SELECT 1 FROM ${table} WHERE ${isSame})`);
     for (const row of rows) put.run(row);
     const count = copy.prepare<[], number>(`SELECT count(*) FROM ${table} WHERE ${where}`).pluck().get()!;

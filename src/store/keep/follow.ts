@@ -85,30 +85,37 @@ export class CopyFollower {
    * @returns the seq that it has reached then; undefined: there is nothing left to do.
    */
   async #step(on: (state: CopyState) => void, after?: number): Promise<number | undefined> {
-    const copy = this.#open();
+    this.#enter();
+    const copy = new Database(this.#file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
     try {
+      copy.pragma(OVERWRITE_DELETED);
+      copy.pragma('journal_mode = TRUNCATE');
+      copy.pragma('synchronous = FULL');
+      this.#assert(faultOf(copy));
       const have = haveOf(copy);
-      const part = await withDatabase({ data: this.#box }, (db) =>
-        db.transaction(() => partFor(have, db, after))(),
+      const box = await withDatabase({ data: this.#box }, (db) =>
+        db.transaction(() => boxFor(have, db, after))(),
       );
-      for (const { table, where, bytes } of part.rows)
+      for (const { table, where, bytes } of box.parts)
         if (bytesOf(copy, table, where) > 2 * bytes + SLACK_BYTES)
-          throw this.#foreign(`has far more in its table ${table} than this box`);
-      const epochs = readEpochs(copy).map(({ name }) => name);
-      if (this.#isEarlier(epochs, part)) {
+          this.#assert(`has far more in its table ${table} than this box`);
+      const epoch = box.epochs.at(-1)!;
+      const copied = readEpochs(copy).map(({ name }) => name);
+      if (!box.hasLast || (copied.at(-1) ?? epoch) !== epoch) {
         copy.close();
-        this.#setAside(epochs.at(-1)!);
+        this.#setAside(copied, box.epochs);
         return await this.#step(on);
       }
-      copy.transaction(() => writeParts(copy, part.rows)).immediate();
-      on({ epoch: part.epochs.at(-1)!, seq: haveOf(copy).seq });
-      return part.reached;
+      copy.transaction(() => writeParts(copy, box.parts)).immediate();
+      on({ epoch, seq: haveOf(copy).seq });
+      return box.reached;
     } finally {
       copy.close();
     }
   }
 
-  #open(): Database.Database {
+  /** Begins a copy if there is none. @throws {OperatorError} if SQLite should open nothing there. */
+  #enter(): void {
     const place = fs.statSync(this.#place.path, { throwIfNoEntry: false });
     if (!place?.isDirectory())
       throw new OperatorError(`There is no directory ${this.#place}. Mount its disk, or create it.`);
@@ -120,38 +127,23 @@ export class CopyFollower {
     }
     this.#isElsewhere = isElsewhere;
     enterDirectory(this.#place);
-    if (!isDatabase(this.#file)) throw this.#foreign('is no database of courtd');
-    const copy = new Database(this.#file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
-    try {
-      copy.pragma(OVERWRITE_DELETED);
-      copy.pragma('journal_mode = TRUNCATE');
-      copy.pragma('synchronous = FULL');
-      const fault = faultOf(copy);
-      if (fault === undefined) return copy;
-      throw this.#foreign(fault);
-    } catch (error) {
-      copy.close();
-      throw error;
-    }
+    if (!isDatabase(this.#file)) this.#assert('is no database of courtd');
   }
 
-  #foreign(fault: string): ForeignCopy {
-    return new ForeignCopy(`${this.#file} ${fault}. Move it away, or name another directory.`);
+  /** @param fault of the copy, as the end of a sentence. @throws {ForeignCopy} if there is one. */
+  #assert(fault: string | undefined): void {
+    if (fault === undefined) return;
+    throw new ForeignCopy(`${this.#file} ${fault}. Move it away, or name another directory.`);
   }
 
-  /** @returns whether a copy is of an earlier epoch of this box. @throws {ForeignCopy} if it is of another box. */
-  #isEarlier(epochs: readonly string[], box: Part): boolean {
-    const [copied, current] = [epochs.at(-1), box.epochs.at(-1)!];
-    if (copied === undefined || (copied === current && box.hasLast)) return false;
-    if (!epochs.includes(current) && box.epochs.some((epoch) => epochs.includes(epoch))) return true;
-    throw new ForeignCopy(
-      `${this.#file} is the copy of another box, or of a clone of this one, and was not changed. Use another directory, or after cloning run "sudo courtd ship --new-epoch" on one of them.`,
-    );
-  }
-
-  #setAside(epoch: string): void {
+  /** Makes room for a new copy. @throws {ForeignCopy} if this one is not of an earlier epoch of the box. */
+  #setAside(copied: readonly string[], epochs: readonly string[]): void {
+    if (copied.includes(epochs.at(-1)!) || !epochs.some((epoch) => copied.includes(epoch)))
+      throw new ForeignCopy(
+        `${this.#file} is the copy of another box, or of a clone of this one, and was not changed. Use another directory, or after cloning run "sudo courtd ship --new-epoch" on one of them.`,
+      );
     // The epoch may come from somebody else's database.
-    const aside = this.#place.at(`courtd-${encodeURIComponent(epoch)}.db`);
+    const aside = this.#place.at(`courtd-${encodeURIComponent(copied.at(-1)!)}.db`);
     if (fs.existsSync(aside))
       throw new OperatorError(`${aside} exists already. Move it away; then a new copy begins.`);
     publish(this.#file, aside);
@@ -167,31 +159,23 @@ function haveOf(copy: Database.Database) {
 }
 
 type Have = ReturnType<typeof haveOf>;
-type Part = ReturnType<typeof partFor>;
 
-/** @param after as of `#step`. @returns what the box has for a copy. */
-function partFor({ first, seq, receivedMs, isNew }: Have, db: Database.Database, after?: number) {
-  const number = (sql: string) => db.prepare<[object], number>(sql).pluck().get({ seq, receivedMs });
-  const upTo = number(
-    `SELECT max(seq) FROM (SELECT seq FROM event WHERE seq > @seq ORDER BY seq LIMIT ${COPY_EVENTS})`,
-  );
-  const box = {
-    epochs: readEpochs(db).map(({ name }) => name),
-    /** Whether it has the last event of the copy, or has deleted it. */
-    hasLast: number(
-      `SELECT ifnull((SELECT received_ms IS @receivedMs FROM event WHERE seq = @seq), @seq <= ${LAST_GIVEN_SEQ})`,
-    ),
-  };
-  if (after === undefined || isNew) return { ...box, rows: readTables(db), reached: 0 };
+/**
+ * @param after as of `#step`.
+ * @returns what the box has for a copy. `hasLast`: it has the last event of that, or has deleted it.
+ */
+function boxFor({ first, seq, isNew, receivedMs }: Have, db: Database.Database, after?: number) {
+  const look = db.prepare<[object], { hasLast: number; upTo: number }>(`
+    SELECT ifnull((SELECT received_ms IS @receivedMs FROM event WHERE seq = @seq), @seq <= ${LAST_GIVEN_SEQ}) AS hasLast,
+           ifnull(max(seq), @seq) AS upTo FROM (SELECT seq FROM event WHERE seq > @seq ORDER BY seq LIMIT ${COPY_EVENTS})`);
+  const { hasLast, upTo } = look.get({ seq, receivedMs })!;
+  const box = { hasLast, epochs: readEpochs(db).map(({ name }) => name) };
+  if (after === undefined || isNew) return { ...box, parts: readTables(db), reached: 0 };
   const from = Math.min(Math.max(after, first - 1), seq);
   const reached = Math.min(from + COPY_EVENTS, seq);
-  const behind = readEvents(db, seq, upTo ?? seq);
-  const isLast = reached === seq && behind.at(-1)!.rows.length < COPY_EVENTS;
-  return {
-    ...box,
-    rows: [...readEvents(db, from, reached), ...behind],
-    reached: isLast ? undefined : reached,
-  };
+  const parts = [...readEvents(db, from, reached), ...readEvents(db, seq, upTo)];
+  const isLast = reached === seq && parts.at(-1)!.rows.length < COPY_EVENTS;
+  return { ...box, parts, reached: isLast ? undefined : reached };
 }
 
 /** @returns a text that differs after each deletion and each finished erasure. */
@@ -202,8 +186,7 @@ function changesOf(db: Database.Database): string {
 
 /** @returns why a database is no copy. Where a daemon has counted, the counters would not match the copied rows. */
 function faultOf(copy: Database.Database): string | undefined {
-  const fault = layoutFault(copy);
-  if (fault !== undefined) return fault;
-  const flushed = copy.prepare('SELECT max(up_to, counted_up_to) FROM flushed').pluck().get();
-  return flushed === 0 ? undefined : 'is a backup, or has been served';
+  const counted =
+    "SELECT 'is a backup, or has been served' FROM flushed WHERE up_to > 0 OR counted_up_to > 0";
+  return layoutFault(copy) ?? copy.prepare<[], string>(counted).pluck().get();
 }

@@ -30,8 +30,10 @@ const COPY_SYNC_MS = 100;
 
 const SPOILED =
   'it was removed. Check its disk; "courtd check --full" shows whether the database is damaged too.';
-
 const fdatasync = promisify(fs.fdatasync);
+
+/** @returns a file name that is not taken, also for a second backup in the same second. */
+const newName = (directory: string) => unusedName((time) => path.join(directory, `courtd-${time}.db`));
 
 /**
  * Copies the database, as it is at one moment, and notes when.
@@ -67,11 +69,6 @@ function isDirectory(place: string): boolean {
   );
 }
 
-/** @returns a file name that is not taken, also for a second backup in the same second. */
-function newName(directory: string): string {
-  return unusedName((time) => path.join(directory, `courtd-${time}.db`));
-}
-
 /** Removes what killed backups have left. @throws {OperatorError} if the file exists, or SQLite would take another one for part of it. */
 function prepareFor(file: string): void {
   const names = ['', ...COMPANIONS].map((companion) => `${file}${companion}`);
@@ -90,14 +87,13 @@ function prepareFor(file: string): void {
  */
 function removeOlder(directory: string, made: string, keep: number): void {
   const next = path.basename(newName(directory));
+  const rank = (name: string) => (name > next ? '0' : '1') + name;
   const others = fs
     .readdirSync(directory, { withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name !== path.basename(made) && BACKUP_NAME.test(entry.name))
-    .map(({ name }) => name)
-    .sort((a, b) => Number(b > next) - Number(a > next) || (a < b ? -1 : 1));
-  const older = others.slice(0, Math.max(0, others.length - (keep - 1)));
+    .sort((a, b) => (rank(a.name) < rank(b.name) ? 1 : -1));
   // Another backup that ends at the same time may have removed one.
-  for (const name of older) fs.rmSync(path.join(directory, name), { force: true });
+  for (const { name } of others.slice(keep - 1)) fs.rmSync(path.join(directory, name), { force: true });
 }
 
 /**
@@ -127,9 +123,9 @@ async function writeCopy(file: string, partial: string): Promise<void> {
   const fd = openCarefully(partial, fs.constants.O_RDWR);
   const pragmas = `PRAGMA busy_timeout = ${COMMAND_BUSY_MS}; PRAGMA ${OVERWRITE_DELETED}`;
   const copying = runInThread(file, `${pragmas}; VACUUM INTO '${partial.replaceAll("'", "''")}'`);
+  const isOver = copying.then(() => true);
   try {
-    for (let isOver = false; !isOver; await fdatasync(fd))
-      isOver = await Promise.race([copying.then(() => true), sleep(COPY_SYNC_MS, false)]);
+    while (!(await Promise.race([isOver, sleep(COPY_SYNC_MS, false)]))) await fdatasync(fd);
   } finally {
     await copying;
     fs.closeSync(fd);
