@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import type { Database, Statement } from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import { WAL_MAX_BYTES, WAL_WARN_BYTES } from '../../base/limits.ts';
 import { every } from '../../base/pause.ts';
 import { CHECKPOINT_FRAMES, INLINE_CHECKPOINT_FRAMES } from './sizes.ts';
@@ -19,12 +19,9 @@ type Mode = 'NOOP' | 'PASSIVE' | 'TRUNCATE';
  * @throws {SqliteError}
  */
 export function checkpoint(db: Database, mode: Mode): { frames: number; left: number } {
-  const { log, checkpointed } = prepared(db, mode).get()!;
+  const run = db.prepare<[], { log: number; checkpointed: number }>(`PRAGMA main.wal_checkpoint(${mode})`);
+  const { log, checkpointed } = run.get()!;
   return { frames: log, left: log - checkpointed };
-}
-
-function prepared(db: Database, mode: Mode): Statement<[], { log: number; checkpointed: number }> {
-  return db.prepare(`PRAGMA main.wal_checkpoint(${mode})`);
 }
 
 /**
@@ -36,8 +33,6 @@ function prepared(db: Database, mode: Mode): Statement<[], { log: number; checkp
  */
 export class Checkpointer {
   readonly #db: Database;
-  /** Prepared, because a venue's commits are followed by a look each. */
-  readonly #look: ReturnType<typeof prepared>;
   readonly #onFailure: (error: unknown) => void;
   #worker: Promise<void> | undefined;
   #notBefore = 0;
@@ -48,7 +43,6 @@ export class Checkpointer {
     this.#db = db;
     this.#onFailure = onFailure;
     db.pragma('wal_autocheckpoint = 0');
-    this.#look = prepared(db, 'NOOP');
   }
 
   /** Whether `step` has work to do, as of a look CHECKPOINT_LOOK_MS ago at most. */
@@ -96,8 +90,7 @@ export class Checkpointer {
   /** Runs a checkpoint. @returns how many frames are left to copy then; 0 if it fails. */
   #left(mode: Mode): number {
     try {
-      const { log, checkpointed } = (mode === 'NOOP' ? this.#look : prepared(this.#db, mode)).get()!;
-      return log - checkpointed;
+      return checkpoint(this.#db, mode).left;
     } catch (error) {
       this.#fail(error);
       return 0;
