@@ -5,11 +5,7 @@ import { RESERVE_BYTES } from '../../base/limits.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
 import { failureKind } from './sqliteErrors.ts';
 
-/**
- * A disk that is full of events is freed by a prune, and that needs space first: for its commits in the WAL,
- * and for checkpointing the WAL into the database. So RESERVE_BYTES are allocated in a file, and released for
- * it (../../ARCHITECTURE.md#reserve).
- */
+/** Space for the commits and checkpoints of a prune on a disk that is full of events (../../ARCHITECTURE.md#reserve). */
 
 /** @returns the size of the reserve; 0 if there is none. */
 function reservedBytes(directory: DataDirectory): number {

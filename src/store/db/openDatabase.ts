@@ -180,11 +180,7 @@ function refuseUnsound(directory: DataDirectory): void {
   }
 }
 
-function prepare(
-  db: Database.Database,
-  directory: DataDirectory,
-  { create = false, isLocked = false }: OpenOptions,
-): void {
+function prepare(db: Database.Database, directory: DataDirectory, { create, isLocked }: OpenOptions): void {
   // Reading opens the WAL. What a process that is gone has left there is made durable, unless a daemon has done so.
   layoutOf(db);
   if (isLocked || !isServed(directory)) rewriteWal(db);

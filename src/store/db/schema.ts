@@ -6,9 +6,7 @@ import { RANDOM_NAME } from './epochs.ts';
  * that takes events has a constraint, other than its key, that OR IGNORE could swallow.
  */
 
-/**
- * "crt1" in ASCII, at offset 68 of the file: distinguishes our databases from others (SQLite file format).
- */
+/** "crt1" in ASCII, at offset 68 of the file: distinguishes our databases from others (SQLite file format). */
 export const APPLICATION_ID = 0x63727431;
 /** A frame of the WAL dirties 1.25 pages of the kernel, and 2 if it has 4 KiB: a lone event writes 5.6 KB instead of 8.7. */
 export const PAGE_BYTES = 1024;

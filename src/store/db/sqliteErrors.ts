@@ -3,12 +3,9 @@ import Database from 'better-sqlite3';
 /**
  * What a failed statement means.
  * - busy: another process holds the lock; the same statement will succeed soon.
- * - full: no space on the disk; writes succeed again once there is some. IOERR_SHMSIZE is the same for the
- *   -shm file.
- * - fatal: after an I/O error the kernel may have dropped dirty pages, so nothing that this process has
- *   written can be relied on (../../ARCHITECTURE.md#a-failed-fsync-is-final).
- * - damaged: a page is corrupt or unreadable. The transaction is rolled back, and what was committed before
- *   is not in doubt: only the requests that need that page fail.
+ * - full: no space on the disk; writes succeed again once there is some. IOERR_SHMSIZE is the same for the -shm file.
+ * - fatal: nothing that this process has written can be relied on (../../ARCHITECTURE.md#a-failed-fsync-is-final).
+ * - damaged: a page is corrupt or unreadable. The transaction is rolled back: only the requests that need that page fail.
  * - unexpected: a bug; only the request that met it fails.
  */
 export type FailureKind = 'busy' | 'full' | 'fatal' | 'damaged' | 'unexpected';
@@ -32,9 +29,8 @@ export function failureKind(error: unknown): FailureKind {
 }
 
 /**
- * Closes a connection after a failure, unless the disk failed. Closing the last one checkpoints, and a sync behind
- * one that has failed proves nothing (../../ARCHITECTURE.md#a-failed-fsync-is-final): so it stays open until the process exits, which
- * it does then without a shutdown, in which better-sqlite3 would close it.
+ * Closes a connection after a failure, unless the disk failed. Closing the last one checkpoints, and a sync behind one that has failed
+ * proves nothing: so it stays open until the process exits, without a shutdown, in which better-sqlite3 would close it.
  */
 export function closeAfter(error: unknown, db: Database.Database): void {
   const isOfSystem = error instanceof Error && 'syscall' in error;
@@ -42,10 +38,7 @@ export function closeAfter(error: unknown, db: Database.Database): void {
   process.once('beforeExit', () => process.exit());
 }
 
-/**
- * @returns SQLite's extended result code, such as SQLITE_IOERR_FSYNC, for the log; undefined for other
- * errors.
- */
+/** @returns SQLite's extended result code, such as SQLITE_IOERR_FSYNC, for the log; undefined for other errors. */
 export function sqliteCode(error: unknown): string | undefined {
   return error instanceof Database.SqliteError ? error.code : undefined;
 }
