@@ -20,7 +20,6 @@ export interface LoggedEvent extends Omit<NumberedEvent, 'session'> {
 export async function databaseOfLog(file: string, log: AsyncIterable<readonly LoggedEvent[]>): Promise<void> {
   const db = new Database(file, { fileMustExist: true });
   try {
-    db.pragma('journal_mode = MEMORY');
     db.pragma('synchronous = OFF');
     makeLayout(db);
     const rows = new EventRows(db);

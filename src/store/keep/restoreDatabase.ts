@@ -12,7 +12,7 @@ import {
   unusedName,
 } from '../../base/atomicFile.ts';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
-import { COMMAND_BUSY_MS } from '../../base/limits.ts';
+import { BUSY_RETRY_MS, COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { cleanUpOnExit } from '../../base/signals.ts';
 import { lockDirectory } from '../db/directoryLock.ts';
 import { beginEpoch, readEpochs } from '../db/epochs.ts';
@@ -29,9 +29,6 @@ import { applyLedger } from './erase.ts';
 import { type Salvaged, salvage } from './salvage.ts';
 import { type Verified, verifyDatabase } from './verifyDatabase.ts';
 
-/** Between two looks whether another program has let the database go. */
-const RETRY_MS = 50;
-
 /** What is restored, before anything is salvaged. */
 export interface Restored extends Verified {
   /** Sessions with events. */
@@ -45,10 +42,6 @@ export interface Restored extends Verified {
   /** Whether nobody could be erased again: there was no database of the box that made the backup, or it cannot be read. */
   readonly isLedgerLost: boolean;
 }
-
-const CONTENTS = `
-  SELECT count(*) AS events, count(DISTINCT session) AS sessions,
-         (SELECT received_ms FROM event ORDER BY seq DESC LIMIT 1) AS newestMs FROM event`;
 
 /**
  * Replaces the database with a copy of `from`, and keeps the replaced one under another name. Everything that can fail is done to
@@ -110,13 +103,15 @@ async function complete(directory: DataDirectory, name: string, partial: string,
     // The whole file is synced before it gets its name (atomicFile.ts).
     db.pragma('synchronous = OFF');
     db.pragma(OVERWRITE_DELETED);
-    const make = () => {
+    db.transaction(() => {
       completeKeys(db);
       beginEpoch(db);
       addErasures(db, kept.erasures);
-    };
-    db.transaction(make).immediate();
-    const contents = db.prepare<[], Restored>(CONTENTS).get()!;
+    }).immediate();
+    const contents = db.prepare<[], Restored>(`
+      SELECT count(*) AS events, count(DISTINCT session) AS sessions,
+             (SELECT received_ms FROM event ORDER BY seq DESC LIMIT 1) AS newestMs FROM event`);
+    const counts = contents.get()!;
     const epochs = readEpochs(db);
     const databases = previousFiles(directory).filter(({ name, database }) => name === database);
     // Their names have the time, so the oldest is the first.
@@ -127,7 +122,7 @@ async function complete(directory: DataDirectory, name: string, partial: string,
     const salvaged = files.length > 0 && salvages ? await salvage(db, shared, files) : null;
     await applyLedger(db);
     const isLedgerLost = !kept.epochs.some(({ name }) => epochs.some((one) => one.name === name));
-    return { ...verified, ...contents, canSalvage, salvaged, isLedgerLost };
+    return { ...verified, ...counts, canSalvage, salvaged, isLedgerLost };
   } finally {
     db.close();
   }
@@ -177,7 +172,7 @@ async function replace(target: string, partial: string, replacing: (name: string
  */
 async function openExclusively(file: string): Promise<Database.Database | undefined> {
   if (!hasContent(file) || !isDatabase(file)) return undefined;
-  for (const giveUpAt = performance.now() + COMMAND_BUSY_MS; ; await sleep(RETRY_MS)) {
+  for (const giveUpAt = performance.now() + COMMAND_BUSY_MS; ; await sleep(BUSY_RETRY_MS)) {
     let db: Database.Database | undefined;
     try {
       db = new Database(file, { fileMustExist: true, timeout: COMMAND_BUSY_MS });
