@@ -47,6 +47,10 @@ function sentences(directory: DataDirectory, code: string, file: string): [RegEx
       /^SQLITE_(BUSY|LOCKED|READONLY_DBMOVED)/,
       `The database in ${directory} is locked by another program. Try again when it is done.`,
     ],
+    [
+      /^SQLITE_IOERR_(WRITE|FSYNC|DIR_FSYNC|TRUNCATE)/,
+      `The disk of ${directory} failed a write, or does not support files this large (FAT: 4 GiB) (${code}). Check it, or choose another place.`,
+    ],
     [/^(EIO|SQLITE_IOERR)/, `The disk of ${directory} failed a read or a write (${code}). Check the disk.`],
   ];
 }

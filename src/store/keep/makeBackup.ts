@@ -19,7 +19,7 @@ import { cleanUpOnExit } from '../../base/signals.ts';
 import { withDatabase } from '../db/openDatabase.ts';
 import { explain } from '../db/openErrors.ts';
 import { OVERWRITE_DELETED } from '../db/schema.ts';
-import { failureKind, sqliteCode } from '../db/sqliteErrors.ts';
+import { sqliteCode } from '../db/sqliteErrors.ts';
 import { runInThread } from '../db/statementThread.ts';
 import { COMPANIONS } from './backupFile.ts';
 import { BACKUP_NAME, noteBackup } from './lastBackup.ts';
@@ -42,35 +42,30 @@ const newName = (directory: string) => unusedName((time) => path.join(directory,
  * @returns the file, its bytes, and what it contains. @throws {OperatorError} why nothing was written there.
  */
 export function makeBackup(data: DataDirectory, place: string, keep: number) {
-  const keepsSeveral = explainWriteErrors(place, () => isDirectory(place));
   return withDatabase({ data }, async () => {
-    // As late as can be: another backup that ended in between would have taken the name.
-    const file = keepsSeveral ? newName(place) : place;
-    explainWriteErrors(file, () => prepareFor(file));
+    const file = explainWriteErrors(place, () => fileFor(place));
     const contents = await copyDatabase(data.file('database'), file);
     // Of a damaged database the older ones may have what this one has lost.
-    if (keepsSeveral && contents.damage === undefined)
+    if (file !== place && contents.damage === undefined)
       explainWriteErrors(place, () => removeOlder(place, file, keep));
-    noteBackup(data, Date.now(), path.resolve(keepsSeveral ? place : file));
+    noteBackup(data, Date.now(), path.resolve(place));
     return { file, bytes: fs.statSync(file).size, ...contents };
   });
 }
 
 /**
- * A missing directory is never created: below a mount point whose disk is absent, it would be on the box's own disk.
- * @returns whether `place` is an existing directory; otherwise it is a file name that ends in .db.
- * @throws {OperatorError} if it is neither.
+ * Removes what killed backups have left. A missing directory is never created: below a mount point whose disk is absent, it would be on
+ * the box's own disk.
+ * @returns a name in an existing directory, or `place`, which ends in .db then.
+ * @throws {OperatorError} if it is neither, if the file exists, or if SQLite would take another one for part of it.
  */
-function isDirectory(place: string): boolean {
-  if (fs.statSync(place, { throwIfNoEntry: false })?.isDirectory()) return true;
-  if (place.endsWith('.db')) return false;
-  throw new OperatorError(
-    `There is no directory ${place}. Mount its disk, or create it; to write one file, end its name in .db.`,
-  );
-}
-
-/** Removes what killed backups have left. @throws {OperatorError} if the file exists, or SQLite would take another one for part of it. */
-function prepareFor(file: string): void {
+function fileFor(place: string): string {
+  const isDirectory = fs.statSync(place, { throwIfNoEntry: false })?.isDirectory();
+  if (!isDirectory && !place.endsWith('.db'))
+    throw new OperatorError(
+      `There is no directory ${place}. Mount its disk, or create it; to write one file, end its name in .db.`,
+    );
+  const file = isDirectory ? newName(place) : place;
   const names = ['', ...COMPANIONS].map((companion) => `${file}${companion}`);
   const found = names.find((name) => fs.lstatSync(name, { throwIfNoEntry: false }) !== undefined);
   if (found !== undefined)
@@ -78,6 +73,7 @@ function prepareFor(file: string): void {
       `${found} already exists and was not changed. Name another file, or a directory, which keeps the newest backups.`,
     );
   removeLeftovers(path.dirname(file), (name) => name === path.basename(file) || BACKUP_NAME.test(name));
+  return file;
 }
 
 /**
@@ -110,7 +106,9 @@ async function copyDatabase(file: string, target: string): Promise<Verified> {
     publish(partial, target);
     return contents;
   } catch (error) {
-    throw explained(error, target);
+    // What cannot be written is the copy: nothing else is written.
+    const isRead = /^SQLITE_(?!FULL|IOERR_(WRITE|FSYNC|DIR_FSYNC|TRUNCATE))/.test(sqliteCode(error) ?? '');
+    throw isRead ? error : explain(error, DataDirectory.of(target));
   } finally {
     removePartial(partial);
     cancelCleanup();
@@ -132,15 +130,4 @@ async function writeCopy(file: string, partial: string): Promise<void> {
   }
   const failure = await copying;
   if (failure !== undefined) throw failure;
-}
-
-/** A failed write can only be one to the copy: nothing else is written. */
-function explained(error: unknown, target: string): unknown {
-  const place = DataDirectory.of(target);
-  const code = sqliteCode(error);
-  if (code === undefined || failureKind(error) === 'full') return explain(error, place);
-  if (!/^SQLITE_IOERR_(WRITE|FSYNC|DIR_FSYNC|TRUNCATE)$/.test(code)) return error;
-  return new OperatorError(
-    `The disk of ${place} failed a write, or does not support files this large (FAT: 4 GiB) (${code}). Check it, or choose another place.`,
-  );
 }
