@@ -5,8 +5,8 @@ import { shellWord } from '../../base/visibleText.ts';
 import { eventToJson } from '../../protocol/courtEvent.ts';
 import { type DataOption, withDatabase } from '../../store/db/openDatabase.ts';
 import { Damage } from '../../store/read/damage.ts';
-import { findRevisions } from '../../store/read/eventRevisions.ts';
-import { sessionId as assertSession } from '../../store/read/sessions.ts';
+import { sessionId as idOf } from '../../store/read/sessions.ts';
+import { findRevisions } from '../../store/read/storedEvent.ts';
 import { json } from '../options/optionParsers.ts';
 import { type JsonOption, pairsText, printData, printText } from '../terminal/output.ts';
 
@@ -24,10 +24,9 @@ export function define(command: Command): void {
 /** `courtd event show S EVENT_ID`: every stored revision. */
 async function show(sessionId: string, eventId: string, options: DataOption & JsonOption): Promise<void> {
   const damage = new Damage();
-  const revisions = await withDatabase(options, (db) => {
-    assertSession(db, sessionId);
-    return findRevisions(db, sessionId, eventId, damage);
-  });
+  const revisions = await withDatabase(options, (db) =>
+    findRevisions(db, idOf(db, sessionId), eventId, damage),
+  );
   if (revisions.length === 0) {
     damage.assertNone();
     throw new OperatorError(

@@ -1,3 +1,4 @@
+import type { Database } from 'better-sqlite3';
 import { READ_CHUNK_BYTES } from '../../base/limits.ts';
 import { isIntact, type SummedRow } from '../db/checksum.ts';
 import type { Damage } from './damage.ts';
@@ -37,4 +38,18 @@ export function chunkOf<Row extends StoredEvent>(rows: Iterable<Row>, damage: Da
     if (bytes > READ_CHUNK_BYTES) break;
   }
   return { events, last };
+}
+
+/**
+ * @param session its id.
+ * @returns every stored revision of one event, in ascending order, with how many copies of another JSON value came later.
+ * @param damage takes the revisions that are damaged, and left out.
+ */
+export function findRevisions(db: Database, session: number, eventId: string, damage: Damage) {
+  const find = db.prepare<[object], StoredEvent & { readonly conflictingCopies: number }>(`
+    SELECT ${EVENT_COLUMNS}, ifnull(c.copies, 0) AS conflictingCopies
+      FROM ${EVENTS} LEFT JOIN conflict c ON c.session = e.session AND c.seq = e.seq
+     WHERE e.session = @session AND e.event_id = @eventId AND e.seq IN (SELECT seq FROM session_event WHERE session = @session)
+     ORDER BY e.revision`);
+  return find.all({ session, eventId }).filter((event) => isVerified(event, damage));
 }
