@@ -136,14 +136,15 @@ export function assertDatabase(directory: DataDirectory, create = false): void {
 
 /**
  * Makes a database, and gives it its name once it has its tables: a power cut before that leaves none. Another process may be faster.
- * @param also in the transaction that makes the tables. @throws {OperatorError}, and SQLite's errors.
+ * @param change SQL of what is different in it. @throws {OperatorError}, and SQLite's errors.
  */
-export function makeDatabase(file: string, also?: (db: Database.Database) => void): void {
+export function makeDatabase(file: string, change = ''): void {
   removeLeftovers(path.dirname(file), (name) => name === path.basename(file));
   const partial = createPartial(file);
   try {
     const db = new Database(partial);
-    makeLayout(db, also);
+    makeLayout(db);
+    db.exec(change);
     db.close();
     if (!fs.existsSync(file)) publish(partial, file);
   } finally {

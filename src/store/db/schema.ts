@@ -203,16 +203,12 @@ export function layoutOf(db: Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }
 
-/** Makes the tables of a new database, in an empty file. @param also in that transaction. */
-export function makeLayout(db: Database, also: (db: Database) => void = () => {}): void {
+/** Makes the tables of a new database, in an empty file. */
+export function makeLayout(db: Database): void {
   db.pragma(`page_size = ${PAGE_BYTES}`);
   db.pragma(OVERWRITE_DELETED);
   // For a prune to return space to a full disk (../keep/steps.ts); it cannot be changed once there is a table.
   db.pragma('auto_vacuum = INCREMENTAL');
-  db.transaction(() => {
-    db.exec(LAYOUT);
-    db.pragma(`application_id = ${APPLICATION_ID}`);
-    db.pragma(`user_version = ${SCHEMA_VERSION}`);
-    also(db);
-  }).exclusive();
+  const marks = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`;
+  db.exec(`BEGIN; ${LAYOUT}; ${marks}; COMMIT`);
 }

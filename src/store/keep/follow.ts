@@ -123,7 +123,7 @@ export class CopyFollower {
     if (!fs.existsSync(this.#file)) {
       if (this.#isElsewhere && !isElsewhere)
         throw new OperatorError(`The copy's disk is not mounted on ${this.#place}. Mount it.`);
-      makeDatabase(this.#file, (db) => db.exec('DELETE FROM epoch'));
+      makeDatabase(this.#file, 'DELETE FROM epoch');
     }
     this.#isElsewhere = isElsewhere;
     enterDirectory(this.#place);
