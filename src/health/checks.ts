@@ -200,9 +200,8 @@ const RESTORE = problem('damage').advice;
 
 const FAULTS: readonly (readonly [keyof Consistency, (count: number) => string])[] = [
   ['damaged', (n) => `${counted(n, 'event')} damaged: exports name them and leave them out.`],
-  ['withoutKey', (n) => `${counted(n, 'event')} without a key: sent again, it would be stored again.`],
+  ['withoutKey', (n) => `${counted(n, 'event')} without its own key: stored twice, or will be when resent.`],
   ['astray', (n) => `${counted(n, 'key')} without the event that it is of.`],
-  ['twice', (n) => `${counted(n, 'event')} stored more than once.`],
   ['miscounted', (n) => `${counted(n, 'session')} with another number of events than it counts.`],
 ];
 

@@ -19,24 +19,20 @@ const MISCOUNTED = `
     FROM session_total s FULL JOIN (SELECT session, count(*) AS events FROM event GROUP BY session) f ON f.session = s.id
    WHERE counted <> found`;
 
-const WITH_KEY = `
-  event e LEFT JOIN key k ON (k.session, k.hash, k.revision) = (e.session, key_hash(e.event_id), e.revision)`;
-
-/** Each is a number; of the events behind `flushed.up_to` only the daemon has the keys. */
-const COUNTS = {
-  // Events whose key is missing from the table: a resend would be stored again.
-  withoutKey: `SELECT count(*) FROM ${WITH_KEY} WHERE e.seq <= (SELECT up_to FROM flushed) AND k.seq IS NOT e.seq`,
-  // Keys that lead to another event, or to a missing one that no prune has deleted.
-  astray: `
-    SELECT count(*) FROM key k LEFT JOIN event e ON e.seq = k.seq
-     WHERE iif(e.seq IS NULL, k.seq > (SELECT up_to_seq FROM pruned) AND k.seq <= (SELECT up_to FROM flushed),
-               (e.session, key_hash(e.event_id), e.revision) IS NOT (k.session, k.hash, k.revision))`,
-  // Events whose key leads to the same event under another seq.
-  twice: `SELECT count(*) FROM ${WITH_KEY} JOIN event o ON o.seq = k.seq WHERE o.seq <> e.seq AND o.event_id = e.event_id`,
-};
+/** The key of an event behind `up_to` may be only in the memory of the daemon. */
+const KEY_FAULTS = `
+  SELECT
+    -- Events to which no key leads: they are stored twice, or would be if they came again.
+    (SELECT count(*) FROM event e LEFT JOIN key k ON (k.session, k.hash, k.revision) = (e.session, key_hash(e.event_id), e.revision)
+      WHERE iif(e.seq <= up_to, k.seq IS NOT e.seq, k.seq <> e.seq)) AS withoutKey,
+    -- Keys that lead to another event, or to a missing one that no prune has deleted.
+    (SELECT count(*) FROM key k LEFT JOIN event e ON e.seq = k.seq
+      WHERE iif(e.seq IS NULL, k.seq > up_to_seq AND k.seq <= up_to,
+                (e.session, key_hash(e.event_id), e.revision) IS NOT (k.session, k.hash, k.revision))) AS astray
+    FROM flushed, pruned`;
 
 /** The faults of a database whose single pages are intact: each is 0 if there is none. `damaged`: events that do not match their checksum. */
-export type Consistency = Readonly<Record<'damaged' | 'miscounted' | keyof typeof COUNTS, number>>;
+export type Consistency = Readonly<Record<'damaged' | 'miscounted' | 'withoutKey' | 'astray', number>>;
 
 /**
  * Reads all events and all keys in one transaction, also while the daemon runs: the WAL is kept meanwhile.
@@ -46,8 +42,7 @@ export function checkConsistency(db: Database.Database, on: (events: number) => 
   db.function('key_hash', { deterministic: true }, keyHash);
   return db.transaction(() => {
     const { damage, miscounted } = verifyEvents(db, on);
-    const counts = Object.entries(COUNTS).map(([name, sql]) => [name, db.prepare(sql).pluck().get()]);
-    return { damaged: damage.events, miscounted, ...Object.fromEntries(counts) };
+    return { ...db.prepare<[], Consistency>(KEY_FAULTS).get()!, damaged: damage.events, miscounted };
   })();
 }
 
