@@ -1,13 +1,9 @@
 import { OperatorError } from '../../base/operatorError.ts';
 import { counted } from '../../base/units.ts';
+import type { Arrival } from '../../protocol/courtEvent.ts';
 
 /** Damaged events that a message names. */
 const NAMED = 100;
-
-/** Of an event whose row has changed since it was written (checksum.ts): all but the seq is whatever is in the row now. */
-type DamagedEvent = { readonly seq: number } & Readonly<
-  Record<'sessionId' | 'eventId' | 'revision', unknown>
->;
 
 /** The damage that a reader has found in the database, and has left out: the user of the result must notice it. */
 export class Damage {
@@ -16,11 +12,11 @@ export class Damage {
   readonly #named: string[] = [];
   readonly #sentences = new Set<string>();
 
-  event({ seq, sessionId, eventId, revision }: DamagedEvent): void {
-    this.events++;
-    if (this.events > NAMED) return;
-    const event = `event ${shown(eventId)} (revision ${shown(revision)}, seq ${seq})`;
-    this.#named.push(`${event} of session ${shown(sessionId)}`);
+  /** Of an event whose row has changed since it was written (checksum.ts): all but the seq is whatever is in the row now. */
+  event({ seq, ...names }: Arrival): void {
+    if (++this.events > NAMED) return;
+    const [session, event, revision] = [names.sessionId, names.eventId, names.revision].map(shown);
+    this.#named.push(`event ${event} (revision ${revision}, seq ${seq}) of session ${session}`);
   }
 
   /** @param expected the events that the session counts; more than were found, or fewer. */
@@ -42,11 +38,9 @@ export class Damage {
 
   /** @returns what is damaged, as sentences; empty if nothing is. */
   toString(): string {
-    const rest = this.events - this.#named.length;
-    const named = `${this.#named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
     const total = this.events > 1 ? ` (${counted(this.events, 'event')})` : '';
-    const leftOut = this.events === 0 ? [] : [`Damaged in the database, and left out: ${named}${total}.`];
-    return [...leftOut, ...this.#sentences].join(' ');
+    const leftOut = `Damaged in the database, and left out: ${this.#named.join(', ')}${total}.`;
+    return [...(this.events > 0 ? [leftOut] : []), ...this.#sentences].join(' ');
   }
 
   /** @throws {OperatorError} if something was found. */
@@ -57,7 +51,4 @@ export class Damage {
 }
 
 /** In a damaged row it may have any type and length. */
-function shown(value: unknown): string {
-  if (typeof value === 'number') return `${value}`;
-  return typeof value === 'string' && value.length <= 512 ? JSON.stringify(value) : '(unreadable)';
-}
+const shown = (value: unknown) => JSON.stringify(value).slice(0, 512);
