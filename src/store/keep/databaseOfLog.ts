@@ -31,13 +31,10 @@ export async function databaseOfLog(file: string, log: AsyncIterable<readonly Lo
     const add = (logged: LoggedEvent) => {
       const { seq, event, box, epoch } = logged;
       const isSame = epoch === before?.epoch;
-      if (before !== undefined && (box !== before.box || (isSame && seq <= before.seq)))
+      const isNext = isSame ? seq > (before?.seq ?? 0) : !epochs.includes(epoch);
+      if (!isNext || (before !== undefined && box !== before.box))
         throw new OperatorError(
-          `Seq ${seq} follows seq ${before.seq}: the lines are not the log of one box, in order. Give the output of one "courtd fleet tail --box BOX".`,
-        );
-      if (epochs.includes(epoch) && !isSame)
-        throw new OperatorError(
-          `The log returns to its epoch ${epoch}: two boxes have shipped under one name. Nothing was made.`,
+          `Seq ${seq} follows seq ${before?.seq}: the lines are not the log of one box, in order. Give the output of one "courtd fleet tail --box BOX". If two boxes have shipped under this name, neither can be restored from it.`,
         );
       if (!isSame) takeBack.run(seq - 1);
       if (!isSame) putEpoch.run(epochs.push(epoch), epoch, before === undefined ? 0 : seq - 1);
