@@ -142,7 +142,9 @@ export class TokenVerifier {
       const isSame = (known: KnownToken) => known.id === token.id && known.expires_ms === token.expires_ms;
       // It cannot be earlier than that: on a box that starts years behind, a grace would last for years.
       const nowMs = Math.max(Date.now(), token.newest_ms);
-      const endsAt = performance.now() + (token.expires_ms ?? Number.POSITIVE_INFINITY) - nowMs;
+      const leftMs = (token.expires_ms ?? Number.POSITIVE_INFINITY) - nowMs;
+      // Only the wall clock says that it had expired before: that is not recorded.
+      const endsAt = leftMs > 0 ? performance.now() + leftMs : Number.NEGATIVE_INFINITY;
       return this.#tokens.find(isSame) ?? { ...token, endsAt };
     });
   }

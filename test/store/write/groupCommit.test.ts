@@ -24,6 +24,7 @@ function makeWriter(t: Cleanup) {
   const { on, told } = recorder();
   const commits: number[] = [];
   const writer = new GroupCommit(db, on, () => commits.push(commits.length));
+  t.teardown(() => writer.close());
   return { db, writer, told, commits };
 }
 
