@@ -81,7 +81,8 @@ export function writeParts(copy: Database, parts: readonly TablePart[]): void {
 
 /**
  * Makes what a copy does not have: the keys of its events, and the counts of its sessions. A copy may still have an event that the box
- * has pruned since, next to the same event as it came again: the later one stays. Call it inside a transaction, before the database is
+ * has pruned since, next to the same event as it came again: the later one stays. It may have conflicts of events that it did not follow
+ * any more: their seqs will be given to others. Call it inside a transaction, before the database is
  * a box's.
  */
 export function completeKeys(db: Database): void {
@@ -90,6 +91,8 @@ export function completeKeys(db: Database): void {
   db.exec(`
     INSERT OR REPLACE INTO key SELECT session, key_hash(event_id), revision, seq FROM event WHERE ${behind} ORDER BY 1, 2, 3, 4;
     DELETE FROM event WHERE ${behind} AND seq NOT IN (SELECT seq FROM key WHERE ${behind});
+    DELETE FROM conflict WHERE seq NOT IN (SELECT seq FROM event);
+    DELETE FROM conflict_copy WHERE seq NOT IN (SELECT seq FROM event);
     UPDATE flushed SET up_to = max(up_to, ifnull((SELECT max(seq) FROM event), 0))`);
   sessionCounter(db)();
 }
