@@ -59,9 +59,8 @@ async function exportPlayer(
 ): Promise<void> {
   const damage = new Damage();
   await withDatabase(options, async (db) => {
-    const ms = Date.now();
     const found: number[] = [];
-    const lastSeq = await eachNamed(db, damage, (events) => {
+    const seq = await eachNamed(db, damage, (events) => {
       for (const event of events) if (event.player === player) found.push(event.seq);
     });
     if (found.length === 0) {
@@ -71,7 +70,7 @@ async function exportPlayer(
         `No event names a player ${JSON.stringify(player)}. "courtd player list" shows those that are named.`,
       );
     }
-    const sink = outputSink(output);
+    const [sink, ms] = [outputSink(output), Date.now()];
     let written = 0;
     for (const events of readPlayer(db, player, found, damage)) {
       await sink.write(events.map(jsonLine).join(''));
@@ -79,7 +78,7 @@ async function exportPlayer(
       progress.show(() => `${written} of ${found.length} events written`);
     }
     sink.commit();
-    say(writtenSentence(written, { seq: lastSeq, ms }, sink));
+    say(writtenSentence(written, { seq, ms }, sink));
   });
   damage.assertNone();
 }
@@ -96,7 +95,7 @@ async function eachNamed(
   let last = 0;
   for (const { events, upTo, lastSeq } of readNamed(db, damage)) {
     take(events);
-    last = lastSeq;
+    last = upTo;
     progress.show(() => `${Math.floor((100 * upTo) / lastSeq)} % of the events read`);
     await setImmediate();
   }
