@@ -35,10 +35,10 @@ export interface Restored extends Verified {
   readonly sessions: number;
   /** When the newest event was received, milliseconds since 1970-01-01T00:00:00Z; null without events. */
   readonly newestMs: number | null;
-  /** Whether a replaced database may have more, and nothing was salvaged. */
-  readonly canSalvage: boolean;
   /** Null if it was not asked for, or there is nothing to salvage from. */
   readonly salvaged: Salvaged | null;
+  /** Whether there is a database to salvage from, and it was not asked for. */
+  readonly canSalvage: boolean;
   /** Whether nobody could be erased again: there was no database of the box that made the backup, or it cannot be read. */
   readonly isLedgerLost: boolean;
 }
@@ -91,8 +91,8 @@ export async function restoreDatabase(
 }
 
 /**
- * Verifies the copy, and makes of it what a daemon of this version uses. It begins an epoch, because the seqs after those of the backup
- * will be assigned to other events than before. Then it adds the salvaged events, and erases again the players that this box has erased.
+ * Verifies the copy, and makes of it what a daemon uses. An epoch begins, because the seqs after those of the backup will be assigned to
+ * other events than before. Salvaged events are added last, and the players that this box has erased are erased again.
  */
 async function complete(directory: DataDirectory, name: string, partial: string, salvages: boolean) {
   const target = directory.file('database');
@@ -116,13 +116,12 @@ async function complete(directory: DataDirectory, name: string, partial: string,
     const databases = previousFiles(directory).filter(({ name, database }) => name === database);
     // Their names have the time, so the oldest is the first.
     const files = [...databases.map(({ name }) => directory.at(name)).sort(), target].filter(hasContent);
-    const canSalvage = files.length > 0 && !salvages;
     // A damaged event is read again, too: the row of a sound one replaces it.
-    const shared = verified.damage === undefined ? epochs : [];
+    const shared = verified.damage ? [] : epochs;
     const salvaged = files.length > 0 && salvages ? await salvage(db, shared, files) : null;
     await applyLedger(db);
     const isLedgerLost = !kept.epochs.some(({ name }) => epochs.some((one) => one.name === name));
-    return { ...verified, ...counts, canSalvage, salvaged, isLedgerLost };
+    return { ...verified, ...counts, salvaged, canSalvage: files.length > 0 && !salvages, isLedgerLost };
   } finally {
     db.close();
   }

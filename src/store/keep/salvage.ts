@@ -37,19 +37,16 @@ export async function salvage(
 ): Promise<Salvaged> {
   const salvaged = { accepted: 0, unreadable: 0, unreadableDatabases: 0 };
   const appender = new Appender(db);
-  const append = (events: readonly StoredEvent[]) => {
-    const batches = events.map((event) => ({
-      events: [{ ...event, eotNs: BigInt(event.eotDigits) }],
-      receivedMs: event.receivedMs,
-    }));
-    for (const { accepted } of appender.commit(batches)) salvaged.accepted += accepted;
-  };
   const moveStep = db.transaction(() => appender.keys.moveStep());
   const lastSeq = db.prepare<[], number>(LAST_SEQ).pluck().get() ?? 0;
   const known = (others: readonly Epoch[]) => Math.min(sharedUpTo(others, epochs) ?? 0, lastSeq);
   for (const file of files) {
     for (const events of eventsIn(file, known, salvaged)) {
-      append(events);
+      const batches = events.map((event) => ({
+        events: [{ ...event, eotNs: BigInt(event.eotDigits) }],
+        receivedMs: event.receivedMs,
+      }));
+      for (const { accepted } of appender.commit(batches)) salvaged.accepted += accepted;
       while (appender.keys.isMoveDue) moveStep();
       // Signals are handled between two turns of the event loop.
       await setImmediate();
