@@ -8,19 +8,16 @@ export interface PreviousFile {
   /** Of the database that it belongs to. */
   readonly database: string;
   readonly bytes: number;
-  /** When a restore replaced the database, or else the file was written, milliseconds since 1970-01-01T00:00:00Z. */
+  /** When a restore replaced the database, milliseconds since 1970-01-01T00:00:00Z. */
   readonly ms: number;
 }
 
 /** @returns the files of replaced databases (restoreDatabase.ts). */
 export function previousFiles(directory: DataDirectory): PreviousFile[] {
-  const names = fs.readdirSync(directory.path).filter((name) => name.startsWith('courtd.db.replaced-'));
-  return names.flatMap((name) => {
-    // The link itself if it is a symbolic one: it may lead to itself, which is an error.
-    const stat = fs.lstatSync(directory.at(name), { throwIfNoEntry: false });
-    if (stat === undefined || stat.isDirectory()) return [];
-    // The time that a restore has given it (restoreDatabase.ts).
-    const ms = timeOfName(/\.replaced-(\w+)/.exec(name)?.[1] ?? '') || stat.mtimeMs;
-    return [{ name, database: name.replace(/-(wal|shm|journal)$/, ''), bytes: stat.size, ms }];
+  return fs.readdirSync(directory.path, { withFileTypes: true }).flatMap((entry) => {
+    const [name, database, time] = /^(courtd\.db\.replaced-(\w+))(?:-[a-z]+)?$/.exec(entry.name) ?? [];
+    if (!entry.isFile() || name === undefined) return [];
+    const bytes = fs.statSync(directory.at(name), { throwIfNoEntry: false })?.size ?? 0;
+    return [{ name, database: database!, bytes, ms: timeOfName(time!) }];
   });
 }
