@@ -158,17 +158,16 @@ function haveOf(copy: Database.Database) {
   return ends.get()!;
 }
 
-type Have = ReturnType<typeof haveOf>;
-
 /**
  * @param after as of `#step`.
  * @returns what the box has for a copy. `hasLast`: it has the last event of that, or has deleted it.
  */
-function boxFor({ first, seq, isNew, receivedMs }: Have, db: Database.Database, after?: number) {
+function boxFor(have: ReturnType<typeof haveOf>, db: Database.Database, after?: number) {
+  const { first, seq, isNew } = have;
   const look = db.prepare<[object], { hasLast: number; upTo: number }>(`
     SELECT ifnull((SELECT received_ms IS @receivedMs FROM event WHERE seq = @seq), @seq <= ${LAST_GIVEN_SEQ}) AS hasLast,
            ifnull(max(seq), @seq) AS upTo FROM (SELECT seq FROM event WHERE seq > @seq ORDER BY seq LIMIT ${COPY_EVENTS})`);
-  const { hasLast, upTo } = look.get({ seq, receivedMs })!;
+  const { hasLast, upTo } = look.get(have)!;
   const box = { hasLast, epochs: readEpochs(db).map(({ name }) => name) };
   if (after === undefined || isNew) return { ...box, parts: readTables(db), reached: 0 };
   const from = Math.min(Math.max(after, first - 1), seq);
