@@ -104,6 +104,7 @@ export class CopyFollower {
       if (!box.hasLast || (copied.at(-1) ?? epoch) !== epoch) {
         copy.close();
         this.#setAside(copied, box.epochs);
+        await setImmediate();
         return await this.#step(on);
       }
       copy.transaction(() => writeParts(copy, box.parts)).immediate();
