@@ -16,7 +16,7 @@ const ACCEPTED_STATUS = 202;
 const SOURCES_MOST = 200;
 
 export interface MetricSources {
-  readonly store: Pick<Store, 'commits' | 'queued'>;
+  readonly store: Pick<Store, 'writer'>;
   readonly telemetry: Pick<Telemetry, 'totals' | 'refusals'>;
 }
 
@@ -27,10 +27,10 @@ type Sample = readonly [labels: Labels, value: Value];
 
 /** @param status what `status --json` prints. @returns every metric. */
 export function metricsText(
-  { store: { commits, queued }, telemetry }: MetricSources,
+  { store: { writer }, telemetry }: MetricSources,
   { problems, sources, daemon, store, ship }: Status,
 ): string {
-  const { commits: count, requests, seconds: took, syncSeconds } = commits;
+  const { commits: count, requests, seconds: took, syncSeconds } = writer.appender.totals;
   const codes = Map.groupBy(problems, ({ code, level }) => `${code} ${level}`).values();
   const counts = [...codes].map((same): Sample => {
     const { code, level } = same[0]!;
@@ -58,7 +58,7 @@ export function metricsText(
     gauge('courtd_ship_shipped_seq', ship?.shipped_seq, 'Headquarters has every event up to here.'),
     gauge('courtd_ship_behind_events', ship?.behind_events, 'Events that wait to be shipped.'),
     gauge('courtd_ship_behind_seconds', ship?.behind_s, 'Since the oldest event that waits was received.'),
-    gauge('courtd_queued_requests', queued, 'Requests that wait for a commit.'),
+    gauge('courtd_queued_requests', writer.queued, 'Requests that wait for a commit.'),
     ...counters(telemetry),
     summary('courtd_commit_seconds', 'Time of a group commit, from BEGIN to its end.', took, count),
     summary('courtd_sync_seconds', 'Time of COMMIT: writing and syncing the log.', syncSeconds, count),

@@ -4,7 +4,6 @@ import type { DataDirectory } from '../base/dataDirectory.ts';
 import { FILES_CHECK_MS } from '../base/limits.ts';
 import { OperatorError } from '../base/operatorError.ts';
 import { every } from '../base/pause.ts';
-import type { CourtEvent } from '../protocol/courtEvent.ts';
 import { Problem } from '../protocol/errors.ts';
 import { checkpoint } from './db/checkpointer.ts';
 import { lockDirectory } from './db/directoryLock.ts';
@@ -18,20 +17,17 @@ import { type Erased, type ErasureRequest, erasePlayer } from './keep/erase.ts';
 import type { PruneSelection } from './keep/expiredEvents.ts';
 import { type Pruned, pruneEvents } from './keep/pruneEvents.ts';
 import type { StepContext, StepProgress } from './keep/steps.ts';
-import { readSources, type StoredSources, writeSources } from './storedSources.ts';
 import { TokenVerifier } from './tokens/tokenVerifier.ts';
-import type { CommitTotals, Counts } from './write/appender.ts';
 import { GroupCommit, type GroupCommitEvents } from './write/groupCommit.ts';
 
 /** The store of the daemon: the one writer, the tokens, and the lock that makes it the only one. */
 export class Store {
   readonly tokens: TokenVerifier;
-  readonly commits: CommitTotals;
-  readonly #db: Database;
+  readonly writer: GroupCommit;
+  /** The connection of the writer: requests wait for what is read with it. */
+  readonly db: Database;
   readonly #lock: Database;
   readonly #directory: DataDirectory;
-  readonly #on: GroupCommitEvents;
-  readonly #writer: GroupCommit;
   /** Each stops something that runs on a timer. */
   readonly #stops: readonly (() => void)[];
   /** Ends the work that is running. */
@@ -40,15 +36,13 @@ export class Store {
 
   private constructor(lock: Database, db: Database, directory: DataDirectory, on: GroupCommitEvents) {
     this.#lock = lock;
-    this.#db = db;
+    this.db = db;
     this.#directory = directory;
-    this.#on = on;
-    this.tokens = new TokenVerifier(db, (error) => this.#writer.fail(error));
-    this.#writer = new GroupCommit(db, on, () => this.tokens.writeUses());
-    this.commits = this.#writer.appender.totals;
+    this.tokens = new TokenVerifier(db, (error) => this.writer.fail(error));
+    this.writer = new GroupCommit(db, on, () => this.tokens.writeUses());
     this.#stops = [
-      this.#writer.checkpoints.watch((isOver) => this.#writer.holds[isOver ? 'add' : 'delete']('walHeld')),
-      watchFiles(directory.file('database'), lock.name, (error) => this.#writer.fail(error)),
+      this.writer.checkpoints.watch((isOver) => this.writer.holds[isOver ? 'add' : 'delete']('walHeld')),
+      watchFiles(directory.file('database'), lock.name, (error) => this.writer.fail(error)),
       // Not while a prune uses what was released.
       every(FILES_CHECK_MS, () => this.#working === undefined && fillReserve(directory)),
     ];
@@ -79,26 +73,6 @@ export class Store {
     }
   }
 
-  /** @see GroupCommit.append */
-  append(events: readonly CourtEvent[]): Promise<Counts> {
-    return this.#writer.append(events);
-  }
-
-  /** @see GroupCommit.queued */
-  get queued(): number {
-    return this.#writer.queued;
-  }
-
-  /** @returns the stored state of the sources; undefined if it cannot be read: a start can do without it. */
-  sources(): StoredSources | undefined {
-    try {
-      return readSources(this.#db);
-    } catch (error) {
-      this.#on.damaged(error);
-      return undefined;
-    }
-  }
-
   /**
    * Deletes events, as steps of the writer.
    * @param signal ends it at its next pause, with an AbortError.
@@ -126,7 +100,7 @@ export class Store {
       );
     }
     const ended = AbortSignal.any([this.#closing.signal, signal]);
-    const working = work({ db: this.#db, writer: this.#writer, on, signal: ended });
+    const working = work({ db: this.db, writer: this.writer, on, signal: ended });
     this.#working = { command, ended: working };
     try {
       return await working;
@@ -140,19 +114,9 @@ export class Store {
     }
   }
 
-  /** Runs a read of a few pages, which requests wait for. @throws SQLite's errors. */
-  look<Result>(read: (db: Database) => Result): Result {
-    return read(this.#db);
-  }
-
-  /** @returns whether they are on disk. */
-  writeSources(sources: StoredSources): boolean {
-    return this.#writer.aside(() => writeSources(this.#db, sources));
-  }
-
   /** A health check: waits for its turn, and stores nothing. To take no events, on a full disk, is healthy. @throws what is a bug. */
   async answers(): Promise<void> {
-    await this.#writer.append([]).catch((error) => {
+    await this.writer.append([]).catch((error) => {
       if (!(error instanceof Problem)) throw error;
     });
   }
@@ -165,12 +129,12 @@ export class Store {
     this.#closing.abort();
     for (const stop of this.#stops) stop();
     await this.#working?.ended.catch(() => {});
-    await this.#writer.close();
-    await this.#writer.checkpoints.idle();
-    if (this.#writer.hasFailed) return;
-    this.#writer.aside(() => this.tokens.writeUses(0));
-    this.#writer.aside(sessionCounter(this.#db));
-    this.#db.close();
+    await this.writer.close();
+    await this.writer.checkpoints.idle();
+    if (this.writer.hasFailed) return;
+    this.writer.aside(() => this.tokens.writeUses(0));
+    this.writer.aside(sessionCounter(this.db));
+    this.db.close();
     this.#lock.close();
   }
 }

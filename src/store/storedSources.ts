@@ -1,4 +1,4 @@
-import type { Database } from 'better-sqlite3';
+import type { Store } from './store.ts';
 
 /**
  * The facts about a source that survive the daemon: without them, every start would forget which camera is missing or faulty.
@@ -33,29 +33,32 @@ type SourceRow = Omit<StoredSource, 'isExpected' | 'lastMs' | 'faults'> & {
   readonly memory: string;
 };
 
-/** @throws {SqliteError | SyntaxError} if they cannot be read. */
-export function readSources(db: Database): StoredSources {
-  const days = db.prepare<[], number>('SELECT ms FROM running_time').pluck().get()!;
-  const rows = db
-    .prepare<[], SourceRow>(`
-      SELECT court, name, client, is_expected AS isExpected, known_at AS firstDay, heard_at AS lastDay, pauses AS memory FROM source`)
-    .all();
-  const sources = rows.map(({ memory, isExpected, ...row }) => ({
-    ...row,
-    isExpected: isExpected === 1,
-    ...{ lastMs: null, faults: [], ...JSON.parse(memory) },
-  }));
-  return { days, sources };
+/** @returns undefined if they cannot be read: a start can do without them. If a page is damaged, writing them reports it. */
+export function readSources({ db }: Store): StoredSources | undefined {
+  try {
+    const days = db.prepare<[], number>('SELECT ms FROM running_time').pluck().get()!;
+    const rows = db.prepare<[], SourceRow>(`
+      SELECT court, name, client, is_expected AS isExpected, known_at AS firstDay, heard_at AS lastDay, pauses AS memory FROM source`);
+    const sources = rows.all().map(({ memory, isExpected, ...row }) => ({
+      ...row,
+      isExpected: isExpected === 1,
+      ...{ lastMs: null, faults: [], ...JSON.parse(memory) },
+    }));
+    return { days, sources };
+  } catch {
+    return undefined;
+  }
 }
 
-/** Replaces what is stored. Call it inside a transaction. */
-export function writeSources(db: Database, { days, sources }: StoredSources): void {
-  db.exec('DELETE FROM source');
-  const put = db.prepare<[SourceRow]>(`
-    INSERT INTO source (court, name, client, is_expected, known_at, heard_at, pauses)
-    VALUES (@court, @name, @client, @isExpected, @firstDay, @lastDay, @memory)`);
-  for (const { isExpected, lastMs, faults, ...source } of sources) {
-    put.run({ ...source, isExpected: Number(isExpected), memory: JSON.stringify({ lastMs, faults }) });
-  }
-  db.prepare('UPDATE running_time SET ms = ?').run(days);
+/** Replaces what is stored. @returns whether that is on disk. */
+export function writeSources({ db, writer }: Store, { days, sources }: StoredSources): boolean {
+  return writer.aside(() => {
+    db.exec('DELETE FROM source');
+    const put = db.prepare<[SourceRow]>(`
+      INSERT INTO source (court, name, client, is_expected, known_at, heard_at, pauses)
+      VALUES (@court, @name, @client, @isExpected, @firstDay, @lastDay, @memory)`);
+    for (const { isExpected, lastMs, faults, ...source } of sources)
+      put.run({ ...source, isExpected: Number(isExpected), memory: JSON.stringify({ lastMs, faults }) });
+    db.prepare('UPDATE running_time SET ms = ?').run(days);
+  });
 }

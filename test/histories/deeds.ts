@@ -76,7 +76,7 @@ async function send(box: Box, { events, sent }: Body): Promise<void> {
   const { model } = box;
   const request = model.send(sent, timeline.wallMs());
   try {
-    const counts = await box.store!.append(events);
+    const counts = await box.store!.writer.append(events);
     if (box.disk.isDead) return;
     model.acknowledged(request, counts);
     box.note(`202 ${counts.accepted} ${counts.duplicates} ${counts.conflicts}`);

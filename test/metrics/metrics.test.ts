@@ -95,9 +95,9 @@ t.test('200 cameras have series of their own, and no more', (t) => {
     events_last_minute: 1,
   };
   const sources = Array.from({ length: 250 }, (_, i) => ({ ...source, source: `cam-${i}` }));
-  const commits = { commits: 0, requests: 0, seconds: 0, syncSeconds: 0 };
+  const totals = { commits: 0, requests: 0, seconds: 0, syncSeconds: 0 };
   const of = {
-    store: { commits, queued: 0 },
+    store: { writer: { appender: { totals }, queued: 0 } },
     telemetry: { totals: { requests: 0 }, refusals: { byCode: {} } },
   };
   const store = { events: null, sessions: null, bytes: 0, wal_bytes: 0, free_bytes: 0, last_backup_at: null };

@@ -82,7 +82,7 @@ export class Check {
     const expected = new Set(stored.keys);
     for (const { body, events } of [...resent, fresh]) {
       const news = new Set(events.map(({ key }) => key).filter((key) => !expected.has(key)));
-      const { accepted, duplicates } = await store.append(decodeBatch(Buffer.from(body)));
+      const { accepted, duplicates } = await store.writer.append(decodeBatch(Buffer.from(body)));
       if (accepted !== news.size || accepted + duplicates !== events.length) {
         const what = `of which ${news.size} are new: ${accepted} accepted, ${duplicates} duplicates`;
         tell(faults, accepted > news.size ? 'lost' : 'half', events, what);

@@ -26,7 +26,7 @@ t.test(
     const { on, told } = recorder();
     const store = await Store.open(new DataDirectory(folder), on);
     t.notOk(fs.existsSync(path.join(restored.folder, 'courtd.db')), 'it has been replaced');
-    t.match(await store.append(court(event())), { accepted: 1 });
+    t.match(await store.writer.append(court(event())), { accepted: 1 });
     await store.close();
     t.strictSame(told, []);
     const read = new Database(file, { readonly: true });

@@ -82,7 +82,7 @@ function elsewhereOf(
   { data, runDir }: Pick<ServeOptions, 'data' | 'runDir'>,
 ): { copy?: CopyStatus | null; ship?: ShipStatus | null } {
   const env = { ...process.env, ...(runDir && { COURTD_RUN_DIR: runDir }) };
-  const readLag = (...shipped: Shipped) => store.look((db) => readShipLag(db, ...shipped));
+  const readLag = (...shipped: Shipped) => readShipLag(store.db, ...shipped);
   try {
     return { copy: viewCopy(data.path, readLag, env), ship: viewShip(data, readLag, env) };
   } catch {
@@ -163,7 +163,7 @@ export function boxStatus(
     isFull: watch.isFull,
     isDamaged: watch.isDamaged,
     minFreeBytes: minFree,
-    store: store.look((db) => readStoreFacts(data, db)),
+    store: readStoreFacts(data, store.db),
     ...{ copy: undefined, ship: undefined, ...elsewhereOf(store, options) },
   };
   return { listening, tls, certificate: shown, venue, status: makeStatus(facts, Date.now()) };

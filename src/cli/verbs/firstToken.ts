@@ -16,12 +16,11 @@ export function readFirstToken(): (store: Store) => void {
   } catch (error) {
     fault = `cannot be read: ${reasonOf(error as NodeJS.ErrnoException)}`;
   }
-  return (store) =>
-    store.look((db) => {
-      if (listTokens(db).length > 0) return;
-      if (/^[\w-]{32,256}$/.test(token)) return void rotateToken(db, 0, Date.now(), token);
-      throw new OperatorError(
-        `${file} (COURTD_TOKEN_FILE) ${fault}. Write 32 to 256 characters of A to Z, a to z, 0 to 9, "-" and "_" to it.`,
-      );
-    });
+  return ({ db }) => {
+    if (listTokens(db).length > 0) return;
+    if (/^[\w-]{32,256}$/.test(token)) return void rotateToken(db, 0, Date.now(), token);
+    throw new OperatorError(
+      `${file} (COURTD_TOKEN_FILE) ${fault}. Write 32 to 256 characters of A to Z, a to z, 0 to 9, "-" and "_" to it.`,
+    );
+  };
 }

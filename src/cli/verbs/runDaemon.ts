@@ -21,6 +21,7 @@ import { writeRunFiles } from '../../metrics/runFiles.ts';
 import { storedLookup } from '../../store/read/storedKeys.ts';
 import { RefusedRequests } from '../../store/refused/refusedRequests.ts';
 import { Store } from '../../store/store.ts';
+import { readSources, writeSources } from '../../store/storedSources.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
 import {
   boxStatus,
@@ -72,9 +73,9 @@ async function start(frame: Frame): Promise<number> {
   const store = parts.adopt(await Store.open(options.data, watch.events(log)), (it) => it.close());
   parts.adopt(rejected, (it) => it.close());
   addFirstToken(store);
-  void rejected.begin(store.look(storedLookup));
-  const telemetry = new Telemetry(rejected.recent(), store.sources());
-  const keepSources = () => telemetry.keepSources((sources) => store.writeSources(sources));
+  void rejected.begin(storedLookup(store.db));
+  const telemetry = new Telemetry(rejected.recent(), readSources(store));
+  const keepSources = () => telemetry.keepSources((sources) => writeSources(store, sources));
   parts.defer(keepSources);
   parts.defer(every(SOURCES_WRITE_MS, keepSources));
   server = makeServer(frame, store, rejected, telemetry, certificate);
@@ -166,7 +167,7 @@ function makeServer(
     log: logger,
     accessLog,
     telemetry,
-    append: (events) => store.append(events),
+    append: (events) => store.writer.append(events),
     keepRefused: (...request) => rejected.keep(...request),
     rateLimit: options.rateLimit,
     connectionsPerAddress: options.connectionsPerAddress,

@@ -159,7 +159,7 @@ t.test('a store that closes waits for the worker', async (t) => {
   fillWal(other, LONG);
   other.close();
   while (started === 0) {
-    await store.append(court(event()));
+    await store.writer.append(court(event()));
     await new Promise(setImmediate);
   }
   await store.close();

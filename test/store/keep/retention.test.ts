@@ -131,20 +131,18 @@ t.test(
     const now = new Date();
     now.setHours(12, 0, 0, 0);
     const send = async (agesInDays = [400, 200, 40, 20, 1]) => {
-      store.look((db) => db.exec('DELETE FROM event'));
-      await store.append(court(...events(2), ...events(2, { type: 'PLAYER_POSITION' }), ...events(1)));
-      const set = store.look((db) => db.prepare('UPDATE event SET received_ms = ? WHERE seq = ?'));
-      const first = store.look((db) => db.prepare<[], number>('SELECT min(seq) FROM event').pluck().get())!;
+      store.db.exec('DELETE FROM event');
+      await store.writer.append(court(...events(2), ...events(2, { type: 'PLAYER_POSITION' }), ...events(1)));
+      const set = store.db.prepare('UPDATE event SET received_ms = ? WHERE seq = ?');
+      const first = store.db.prepare<[], number>('SELECT min(seq) FROM event').pluck().get()!;
       for (const [i, days] of agesInDays.entries()) set.run(now.getTime() - days * DAY_MS, first + i);
     };
     const ages = () =>
-      store.look((db) =>
-        db
-          .prepare<[], number>('SELECT received_ms FROM event ORDER BY seq')
-          .pluck()
-          .all()
-          .map((ms) => Math.round((now.getTime() - ms) / DAY_MS)),
-      );
+      store.db
+        .prepare<[], number>('SELECT received_ms FROM event ORDER BY seq')
+        .pluck()
+        .all()
+        .map((ms) => Math.round((now.getTime() - ms) / DAY_MS));
     const retention = make();
     await send();
     await retention.look(now);

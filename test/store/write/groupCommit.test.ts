@@ -94,11 +94,11 @@ t.test('more waiting requests than the limit are refused at once, and the others
   t.teardown(() => store.close());
   const other = otherConnection(t, folder);
   other.exec('BEGIN IMMEDIATE');
-  const waiting = Array.from({ length: QUEUED_REQUESTS }, () => store.append([]));
-  t.strictSame(await refusal(store.append(one())), ['overloaded', 503, '2']);
+  const waiting = Array.from({ length: QUEUED_REQUESTS }, () => store.writer.append([]));
+  t.strictSame(await refusal(store.writer.append(one())), ['overloaded', 503, '2']);
   other.exec('ROLLBACK');
   t.equal((await Promise.all(waiting)).length, QUEUED_REQUESTS);
-  t.strictSame(await store.append(one()), stored(1));
+  t.strictSame(await store.writer.append(one()), stored(1));
 });
 
 t.test('after a failed sync the log is not checkpointed any more: it may not be on the disk', async (t) => {
