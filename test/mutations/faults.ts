@@ -74,7 +74,7 @@ const TABLE: readonly (readonly [name: string, file: string, test: string, from:
     'return;'],
   ['a conflict replaces the first version', 'store/write/duplicates', 'cli/golden',
     'return isIt ? stored : undefined;',
-    'if (isIt && isSameEvent(stored, event)) return stored;\n    for (const removal of this.#removals) removal.run({ seq, session });\n    return undefined;'],
+    'if (isIt && isSameEvent(stored, event)) return stored;\n    for (const removal of removals) removal.run({ seq, session });\n    return undefined;'],
   ['the header Courtd-Conflicts is missing', 'http/connection', 'http/wire',
     `  if (conflicts > 0) headers['Courtd-Conflicts'] = conflicts;\n`,
     `  if (conflicts < 0) headers.conflicts = conflicts;\n`],

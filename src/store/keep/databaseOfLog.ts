@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { OperatorError } from '../../base/operatorError.ts';
 import { makeLayout } from '../db/schema.ts';
-import { EventRows, type NumberedEvent } from '../write/eventRows.ts';
+import { eventRows, type NumberedEvent } from '../write/eventRows.ts';
 
 /** An event as the log of a lost box has it. */
 export interface LoggedEvent extends Omit<NumberedEvent, 'session'> {
@@ -22,7 +22,7 @@ export async function databaseOfLog(file: string, log: AsyncIterable<readonly Lo
   try {
     db.pragma('synchronous = OFF');
     makeLayout(db);
-    const rows = new EventRows(db);
+    const rows = eventRows(db);
     const takeBack = db.prepare<[number]>('DELETE FROM event WHERE seq > ?');
     // The first one replaces that of the layout.
     const putEpoch = db.prepare('INSERT OR REPLACE INTO epoch (id, name, from_seq) VALUES (?, ?, ?)');

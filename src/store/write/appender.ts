@@ -4,8 +4,8 @@ import { keyHash } from '../db/keyHash.ts';
 import { sessionCounter } from '../db/sessionCounter.ts';
 import { COUNTER_PAUSE } from '../db/sizes.ts';
 import type { StoredEvent } from '../read/storedEvent.ts';
-import { type Copy, Duplicates } from './duplicates.ts';
-import { EventRows, type NumberedEvent } from './eventRows.ts';
+import { type Copy, duplicatesIn } from './duplicates.ts';
+import { eventRows, type NumberedEvent } from './eventRows.ts';
 import { EventKeys, type KeyEntry } from './keys.ts';
 import { readErasures } from './ledger.ts';
 import { Redactor } from './redactor.ts';
@@ -33,27 +33,18 @@ interface Candidate extends NumberedEvent, KeyEntry {
   readonly copies: Copy[];
 }
 
-/** Of the successful commits of this process. */
-export interface CommitTotals {
-  commits: number;
-  requests: number;
-  /** From BEGIN to the end of COMMIT. */
-  seconds: number;
-  /** Of COMMIT alone: writing and syncing the WAL. */
-  syncSeconds: number;
-}
-
 /** Stores events, each key once. */
 export class Appender {
-  readonly totals: CommitTotals = { commits: 0, requests: 0, seconds: 0, syncSeconds: 0 };
+  /** Of the successful commits; `seconds` from BEGIN to the end of COMMIT, which alone writes and syncs the WAL. */
+  readonly totals = { commits: 0, requests: 0, seconds: 0, syncSeconds: 0 };
   /** When the last requests were committed, in milliseconds of the monotonic clock. */
   committedAt = Number.NEGATIVE_INFINITY;
   readonly keys: EventKeys;
   readonly #db: Database;
   readonly #beforeCommit: () => void;
   readonly #transaction: Transaction<(arrivals: readonly ReceivedBatch[]) => Counts[]>;
-  #rows: EventRows;
-  readonly #duplicates: Duplicates;
+  #rows: ReturnType<typeof eventRows>;
+  readonly #duplicates: ReturnType<typeof duplicatesIn>;
   /** Of the players who have been erased, once they have been read. */
   #redactor: Redactor | undefined;
   /** Makes sessions count their events. Not with each event, which would cost a page: readers add what was not counted. */
@@ -70,8 +61,8 @@ export class Appender {
     this.#db = db;
     this.#beforeCommit = beforeCommit;
     this.#transaction = db.transaction((arrivals) => this.#append(arrivals));
-    this.#rows = new EventRows(db);
-    this.#duplicates = new Duplicates(db);
+    this.#rows = eventRows(db);
+    this.#duplicates = duplicatesIn(db);
     this.keys = new EventKeys(db);
     this.#countSessions = sessionCounter(db);
   }
@@ -131,7 +122,7 @@ export class Appender {
 
   /** Forgets names and erased players, which it reads again: they have changed, or were rolled back. */
   forget(): void {
-    this.#rows = new EventRows(this.#db);
+    this.#rows = eventRows(this.#db);
     this.#redactor = undefined;
   }
 

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { NAMES_CACHED } from '../../base/limits.ts';
 import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { checksumOf } from '../db/checksum.ts';
-import { inChunks, type MultiRowStatement, multiRowStatement } from '../db/multiRowStatement.ts';
+import { inChunks, multiRowStatement } from '../db/multiRowStatement.ts';
 
 /** An event that is to be stored. */
 export interface NumberedEvent {
@@ -23,45 +23,41 @@ const COLUMN_COUNT = COLUMNS.split(',').length;
  * Inserts rows of events and of their names. Call it inside a transaction that holds the write lock. It remembers ids: make a new one
  * after a rollback, and when names have been deleted (../keep/pruneEvents.ts).
  */
-export class EventRows {
-  /** @returns the id of a session, which is inserted if it is new. */
-  readonly sessionId: (name: string) => number;
-  readonly #origin: (...names: string[]) => number;
-  readonly #insert: MultiRowStatement;
+export function eventRows(db: Database) {
+  const originId = interner(db, 'origin', ['venue', 'court', 'source', 'type', 'schema_version']);
+  // OR FAIL: a row that fails rolls the whole transaction back anyway, so SQLite need not be able to undo
+  // this statement alone, for which it would copy every page before changing it.
+  const sql = (values: string) => `INSERT OR FAIL INTO event (${COLUMNS}) VALUES ${values}`;
+  const statement = multiRowStatement(db, COLUMN_COUNT, sql);
+  return {
+    /** @returns the id of a session, which is inserted if it is new. */
+    sessionId: interner(db, 'session', ['name']),
 
-  constructor(db: Database) {
-    this.sessionId = interner(db, 'session', ['name']);
-    this.#origin = interner(db, 'origin', ['venue', 'court', 'source', 'type', 'schema_version']);
-    // OR FAIL: a row that fails rolls the whole transaction back anyway, so SQLite need not be able to undo
-    // this statement alone, for which it would copy every page before changing it.
-    const sql = (values: string) => `INSERT OR FAIL INTO event (${COLUMNS}) VALUES ${values}`;
-    this.#insert = multiRowStatement(db, COLUMN_COUNT, sql);
-  }
-
-  insert(events: readonly NumberedEvent[]): void {
-    for (const rows of inChunks(events)) {
-      // Of its final length: growing one row by row cost a tenth of a commit of 2,000 events.
-      const values = new Array<string | number | bigint | null>(rows.length * COLUMN_COUNT);
-      let at = 0;
-      for (const { seq, session, event, receivedMs } of rows) {
-        const { venueId, courtId, source, type, schemaVersion } = event;
-        values[at++] = seq;
-        values[at++] = session;
-        values[at++] = event.eventId;
-        values[at++] = event.revision;
-        values[at++] = event.eotNs;
-        values[at++] = event.eot;
-        values[at++] = this.#origin(venueId, courtId, source, type, schemaVersion);
-        values[at++] = event.confidence;
-        values[at++] = receivedMs;
-        values[at++] = checksumOf(event, event.eotNs, { seq, receivedMs });
-        values[at++] = event.payload;
-        values[at++] = event.extra;
-        values[at++] = event.erased ? 1 : null;
+    insert(events: readonly NumberedEvent[]): void {
+      for (const rows of inChunks(events)) {
+        // Of its final length: growing one row by row cost a tenth of a commit of 2,000 events.
+        const values = new Array<string | number | bigint | null>(rows.length * COLUMN_COUNT);
+        let at = 0;
+        for (const { seq, session, event, receivedMs } of rows) {
+          const { venueId, courtId, source, type, schemaVersion } = event;
+          values[at++] = seq;
+          values[at++] = session;
+          values[at++] = event.eventId;
+          values[at++] = event.revision;
+          values[at++] = event.eotNs;
+          values[at++] = event.eot;
+          values[at++] = originId(venueId, courtId, source, type, schemaVersion);
+          values[at++] = event.confidence;
+          values[at++] = receivedMs;
+          values[at++] = checksumOf(event, event.eotNs, { seq, receivedMs });
+          values[at++] = event.payload;
+          values[at++] = event.extra;
+          values[at++] = event.erased ? 1 : null;
+        }
+        statement(rows.length).run(...values);
       }
-      this.#insert(rows.length).run(...values);
-    }
-  }
+    },
+  };
 }
 
 /** @returns a function that gives names their id, under which a table has them. */
