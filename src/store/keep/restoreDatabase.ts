@@ -63,16 +63,12 @@ export async function restoreDatabase(
   const target = directory.file('database');
   const partial = partialNameOf(target);
   let lock: Database.Database | undefined;
-  const cleanUp = () => {
-    removePartial(partial);
-    // It would look like one of a database that was there.
-    if (lock !== undefined && !fs.existsSync(target)) fs.rmSync(lock.name, { force: true });
-  };
-  const cancelCleanup = cleanUpOnExit(cleanUp);
+  const cancelCleanup = cleanUpOnExit(() => removePartial(partial));
   try {
     enterDirectory(directory);
     directory.make();
-    lock = lockDirectory(directory);
+    // Where no database ever was there is no daemon, and a lock would look like that of one (newDatabase.ts).
+    if ([target, directory.file('lock')].some(fs.existsSync)) lock = lockDirectory(directory);
     removeLeftovers(directory.path, (name) => name === path.basename(target));
     createPartial(target);
     await source.copyTo(partial);
@@ -85,7 +81,7 @@ export async function restoreDatabase(
     throw explain(error, directory);
   } finally {
     cancelCleanup();
-    cleanUp();
+    removePartial(partial);
     lock?.close();
   }
 }
