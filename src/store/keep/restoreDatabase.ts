@@ -67,7 +67,7 @@ export async function restoreDatabase(
   try {
     enterDirectory(directory);
     directory.make();
-    // Where no database ever was there is no daemon, and a lock would look like that of one (newDatabase.ts).
+    // Where no database ever was there is no daemon yet, and a lock alone would look like there was one (newDatabase.ts).
     if ([target, directory.file('lock')].some(fs.existsSync)) lock = lockDirectory(directory);
     removeLeftovers(directory.path, (name) => name === path.basename(target));
     createPartial(target);
@@ -75,6 +75,7 @@ export async function restoreDatabase(
     const restored = await complete(directory, source.name, partial, salvages);
     // A signal that has arrived meanwhile is handled now; after this, not before the end.
     await setImmediate();
+    lock ??= lockDirectory(directory);
     await replace(target, partial, replacing);
     return restored;
   } catch (error) {
