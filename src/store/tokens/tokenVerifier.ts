@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Database, Statement } from 'better-sqlite3';
 import { unavailable } from '../../protocol/errors.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
-import { findToken, hashOf, tokenEndMs, tokenState } from './tokens.ts';
+import { findToken, hashOf } from './tokens.ts';
 import { type OldToken, OldTokenUse } from './tokenUse.ts';
 
 /** Milliseconds between writes of a token's last use: each is a commit, and wears the flash. */
@@ -75,10 +75,7 @@ export class TokenVerifier {
    */
   whyInvalid(token: string): string {
     const known = this.#guarded(() => findToken(this.#db, token));
-    const endMs = known && tokenEndMs(known);
-    if (known === undefined || endMs == null) return 'unknown token';
-    const how = tokenState(known, Date.now()) === 'revoked' ? 'was revoked' : 'expired';
-    return `token ${known.id} ${how} at ${new Date(endMs).toISOString()}`;
+    return known === undefined ? 'unknown token' : `token ${known.id} has ended`;
   }
 
   /**
@@ -94,11 +91,11 @@ export class TokenVerifier {
       'UPDATE token SET last_used_ms = @atMs, last_used_from = @from WHERE id = @id AND last_used_ms IS NOT @atMs',
     );
     // As if it had been revoked at its end: a start with a clock that is behind would find it valid again (tokens.ts).
-    const end = this.#db.prepare<[number]>(
+    const end = this.#db.prepare(
       'UPDATE token SET revoked_ms = expires_ms WHERE id = ? AND revoked_ms IS NULL',
     );
     for (const [id, use] of this.#uses) write.run({ ...use, id });
-    for (const { id, endsAt } of this.#tokens) if (Number.isFinite(endsAt) && endsAt <= now) end.run(id);
+    for (const { id, endsAt } of this.#tokens) if (endsAt <= now) end.run(id);
     this.#usesWrittenAt = now;
   }
 
