@@ -13,8 +13,6 @@ import { Appender, type Counts, type ReceivedBatch } from './appender.ts';
 
 /** Cameras that play send several times a second. */
 const SERVING_MS = 1_000;
-/** Pause after a step of a move of keys that failed. */
-const MOVE_RETRY_MS = 1_000;
 /** Free space from which a full disk counts as having room again: a batch of 500 takes half of it. */
 const FULL_ROOM_BYTES = 1024 ** 2;
 
@@ -53,7 +51,6 @@ export class GroupCommit {
   #isScheduled = false;
   /** How often a lock was met since the last commit. */
   #locksMet = 0;
-  #moveFrom = 0;
   /** Why requests are rejected, until it is lifted. */
   readonly holds = new Set<Unavailability>();
   #isFull = false;
@@ -142,16 +139,12 @@ export class GroupCommit {
     // Before the commit, not after it: by now the answers of the previous group have left.
     if (this.checkpoints.isDue) this.checkpoints.step();
     // If it fails the keys stay in memory, up to KEY_LIMITS.most of them, and each start reads them back: events are still stored.
-    if (this.#isMoveDue && !this.aside(() => this.appender.keys.moveStep()))
-      this.#moveFrom = performance.now() + MOVE_RETRY_MS;
+    if (this.appender.keys.isMoveDue && (this.#refusal ?? 'behind') === 'behind')
+      this.aside(() => this.appender.keys.moveStep());
     let [events, end] = [0, 0];
     while (end < this.#queue.length && events < GROUP_EVENTS) events += this.#queue[end++]!.events.length;
     if (end > 0) this.#commit(this.#queue.splice(0, end));
-    if (this.#queue.length > 0 || this.checkpoints.isDue || this.#isMoveDue) this.schedule();
-  }
-
-  get #isMoveDue(): boolean {
-    return this.appender.keys.isMoveDue && this.holds.size === 0 && performance.now() >= this.#moveFrom;
+    if (this.#queue.length > 0 || this.checkpoints.isDue) this.schedule();
   }
 
   #commit(group: readonly QueuedRequest[]): void {
