@@ -6,9 +6,6 @@ import { withDatabase } from '../db/openDatabase.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { type ArrivalFilter, arrivalsAfter, beforeNewest } from './arrivals.ts';
 
-/** The header of the WAL index: it changes with every commit, and holds the number of frames (SQLite, "WAL-mode File Format", 2.1). */
-const INDEX_HEADER = { bytes: 96, framesAt: 16 } as const;
-
 /** A chunk, and the restore before it, if there is one. */
 export type Arrivals = Awaited<ReturnType<ArrivalLog['after']>>;
 
@@ -16,10 +13,9 @@ export type Arrivals = Awaited<ReturnType<ArrivalLog['after']>>;
  * The events of a data directory in the order of arrival, for readers that follow them for ever: across restarts of the daemon,
  * kill -9, prunes and restores. The database is open only for each read: a restore needs exclusive access.
  *
- * Every event that it returns is on disk. A connection sees a commit once it is in the WAL index, and SQLite puts it there after
- * the WAL has been synced (wal.c, walFrames: sqlite3OsSync, then walIndexAppend and walIndexWriteHdr), since everything that stores
- * events uses synchronous = FULL. The one exception is what a killed daemon had written but not synced: a process that opens the database
- * next, this reader included, recovers it from the WAL as committed, and makes it durable first (rewriteWal.ts).
+ * Every event that it returns is on disk: with synchronous = FULL, SQLite puts a commit into the WAL index after the WAL has been
+ * synced (wal.c, walFrames). What a killed daemon has not synced, the process that opens the database next makes durable first
+ * (rewriteWal.ts).
  */
 export class ArrivalLog {
   readonly #directory: DataDirectory;
@@ -87,18 +83,17 @@ export function lookOf(directory: DataDirectory): string {
   return `${stat.dev}:${stat.ino}:${stat.mtimeNs}:${stat.size}:${indexHeader(directory)}`;
 }
 
-/** @returns the header of the WAL index; empty if the WAL is empty or no process has the database open. */
+/**
+ * @returns the header of the WAL index, which changes with every commit (SQLite, "WAL-mode File Format", 2.1); empty if the WAL has no
+ * frames or no process has the database open.
+ */
 function indexHeader(directory: DataDirectory): string {
-  let fd: number | undefined;
   try {
-    fd = directory.open('shm', fs.constants.O_RDONLY);
-    const header = Buffer.alloc(INDEX_HEADER.bytes);
-    fs.readSync(fd, header);
-    return header.readUInt32LE(INDEX_HEADER.framesAt) === 0 ? '' : header.toString('latin1');
+    const header = fs.readFileSync(directory.file('shm')).subarray(0, 96);
+    const frames = header.readUInt32LE(16);
+    return frames === 0 ? '' : header.toString('latin1');
   } catch {
     // Not accessible, for example: opening the database will report why.
     return '';
-  } finally {
-    if (fd !== undefined) fs.closeSync(fd);
   }
 }

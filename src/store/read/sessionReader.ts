@@ -5,13 +5,13 @@ import { LAST_GIVEN_SEQ } from '../db/epochs.ts';
 import { Damage } from './damage.ts';
 import { chunkOf, EVENT_COLUMNS, EVENTS, type StoredEvent } from './storedEvent.ts';
 
-/** Which events to read; an absent member does not restrict them. */
+/** Which events to read; an absent member does not restrict them. Times are nanoseconds since 1970-01-01T00:00:00Z. */
 export interface EventFilter {
   readonly type?: string | undefined;
   readonly court?: string | undefined;
-  /** Nanoseconds since 1970-01-01T00:00:00Z, inclusive. */
+  /** Inclusive. */
   readonly from?: bigint | undefined;
-  /** Nanoseconds since 1970-01-01T00:00:00Z, exclusive. */
+  /** Exclusive. */
   readonly to?: bigint | undefined;
   /** Only the highest revision of each event. */
   readonly current?: boolean | undefined;
@@ -35,12 +35,10 @@ export interface AsOf {
 
 /**
  * Reads a session: the events that are stored now, less those that are pruned meanwhile. Sorts them at once in one read transaction,
- * then reads a chunk of events at a time, so that the WAL is not pinned for long.
- *
- * Every event of the session is verified, whatever the filter: a damaged one may be of any court and time. A row that does not match
- * its checksum is left out.
+ * then reads a chunk of events at a time, so that the WAL is not pinned for long. Every event is verified, whatever the filter: a
+ * damaged one may be of any court and time.
  * @param db a connection of its own: creates a temporary table in it.
- * @param damage takes the damaged events, and whether the session counts others than there are.
+ * @param damage takes the damaged events, which are left out, and whether the session counts others than there are.
  * @returns `chunks` of the events that pass the filter, by eot, then by arrival; some have none.
  * @throws {SqliteError} if a page is damaged, also from `chunks`.
  */
@@ -54,8 +52,7 @@ export function readSession(db: Database, session: number, filter: EventFilter =
   })();
   if (found !== counted) damage.miscount(name, counted, found);
   const chunks = readOrdered(db, damage).map((events) => events.filter((event) => passes(event, filter)));
-  const asOf: AsOf = { seq, ms };
-  return { asOf, chunks };
+  return { asOf: { seq, ms }, chunks };
 }
 
 /** A damaged key may lead to an event twice, or to none. */
@@ -77,7 +74,6 @@ export function order(db: Database, select: string, ...values: (number | string)
   return insert.run(...values).changes;
 }
 
-type OrderedRow = StoredEvent & Readonly<Record<'place' | 'current' | 'eotMs', number>>;
 type OrderedEvent = ReadEvent & StoredEvent;
 
 /** Rounded down: a division of integers rounds a time before 1970 up. 2^6 * 15,625 ns are 1 ms. */
@@ -85,7 +81,7 @@ const EOT_MS = '((e.eot_ns >> 6) - 15624 * (e.eot_ns < 0)) / 15625';
 
 /** @yields the events of `order`, verified, a chunk at a time. */
 export function* readOrdered(db: Database, damage: Damage): Generator<OrderedEvent[]> {
-  const find = db.prepare<[number], OrderedRow>(`
+  const find = db.prepare<[number], StoredEvent & Record<'place' | 'current' | 'eotMs', number>>(`
     SELECT ${EVENT_COLUMNS}, ${EOT_MS} AS eotMs, t.place, t.current FROM temp.ordered t CROSS JOIN ${EVENTS}
      WHERE e.seq = t.seq AND t.place > ? ORDER BY t.place LIMIT ${READ_CHUNK_ROWS}`);
   for (let place = 0; ; ) {
