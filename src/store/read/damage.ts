@@ -21,10 +21,7 @@ export class Damage {
 
   /** @param expected the events that the session counts; more than were found, or fewer. */
   miscount(session: string, expected: number, found: number): void {
-    const missing = expected - found;
-    const rest = missing > 0 ? `${missing} cannot be found` : 'its count is damaged';
-    const counts = `counts ${counted(expected, 'event')} and has ${found}`;
-    this.other(`Session ${JSON.stringify(session)} ${counts}: ${rest}.`);
+    this.other(`Session ${JSON.stringify(session)} counts ${counted(expected, 'event')} and has ${found}.`);
   }
 
   /** Something other than an event. @param sentence what, and what follows from that. */

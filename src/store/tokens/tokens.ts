@@ -9,13 +9,9 @@ import { rewriteWal } from '../db/rewriteWal.ts';
 import { damage } from '../db/sqliteErrors.ts';
 
 /**
- * The venue's shared tokens (spec 5). Only their SHA-256 is stored: a token is shown once, when it is
- * created. Reporting success also relies on the WAL before it: the sync of another command may have failed
- * while the daemon runs, which learns of that only at its next commit.
+ * The venue's shared tokens (spec 5). Only their SHA-256 is stored. The WAL is rewritten before a change: the sync of another command
+ * may have failed while the daemon runs, which learns of that only at its next commit.
  */
-
-/** A retiring token is valid until its grace ends. */
-export type TokenState = 'active' | 'retiring' | 'expired' | 'revoked';
 
 /** Times are milliseconds since 1970-01-01T00:00:00Z. */
 export interface Token {
@@ -27,8 +23,8 @@ export interface Token {
   readonly last_used_from: string | null;
 }
 
-/** A revocation after its end does not change the state. */
-export function tokenState(token: Token, nowMs: number): TokenState {
+/** A retiring token is valid until its grace ends. A revocation after its end does not change the state. */
+export function tokenState(token: Token, nowMs: number) {
   const { expires_ms, revoked_ms } = token;
   if (revoked_ms !== null) return expires_ms !== null && expires_ms <= revoked_ms ? 'expired' : 'revoked';
   if (expires_ms === null) return 'active';
@@ -70,10 +66,8 @@ export function rotateToken(db: Database, graceS: number, nowMs: number, given?:
 }
 
 /**
- * Ends a token immediately. For one that has ended already the state does not change; the revocation is
- * recorded all the same, since to a daemon whose clock was set meanwhile the token may still be valid
- * (tokenVerifier.ts).
- * @returns the token as it was.
+ * Ends a token immediately. It is recorded even if the token has ended: to a daemon whose clock was set meanwhile it may be valid
+ * (tokenVerifier.ts). @returns the token as it was.
  * @throws {OperatorError} if there is no such token.
  */
 export function revokeToken(db: Database, id: number, nowMs: number): Token {
@@ -98,7 +92,7 @@ export function listTokens(db: Database): Token[] {
 }
 
 /**
- * Looks any token up that ever existed. That is not in constant time: it may reveal bits of the SHA-256 of a token, from which nobody
+ * Finds any token that ever existed. That is not in constant time: it may reveal bits of the SHA-256 of a token, from which nobody
  * derives 32 random bytes.
  */
 export function findToken(db: Database, token: string): Token | undefined {
