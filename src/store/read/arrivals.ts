@@ -4,6 +4,9 @@ import { LAST_GIVEN_SEQ } from '../db/epochs.ts';
 import { Damage } from './damage.ts';
 import { chunkOf, EVENT_COLUMNS, EVENTS, type StoredEvent } from './storedEvent.ts';
 
+/** Seqs among which `tail` looks in one read for events that pass its filter: a log of a year would keep the WAL for minutes. */
+const LOOK_SEQS = 20_000;
+
 type Filtered = 'sessionId' | 'type' | 'courtId' | 'source';
 /** Which events; absent: all. */
 export type ArrivalFilter = { readonly [name in Filtered]?: string | undefined };
@@ -50,13 +53,20 @@ export function arrivalsAfter(
   };
 }
 
-/** @returns the seq after which the newest `count` events that pass the filter begin; 0: there is none. */
+/** Looks back from the newest event, in short reads. @returns the seq after which the newest `count` events that pass the filter begin. */
 export function beforeNewest(db: Database, count: number, filter: ArrivalFilter): number {
   const isWanted = namesIn(filter).map((name) => `AND ${name} = @${name}`);
-  const first = db.prepare<[object], number>(`
-    SELECT ifnull(min(seq), 1) - 1 FROM (
-      SELECT seq FROM (SELECT ${EVENT_COLUMNS} FROM ${EVENTS}) WHERE true ${isWanted.join(' ')} ORDER BY seq DESC LIMIT @count)`);
-  return first.pluck().get({ ...filter, count })!;
+  const latest = db.prepare<[object], number>(`
+    SELECT seq FROM (SELECT ${EVENT_COLUMNS} FROM ${EVENTS})
+     WHERE seq > @after AND seq <= @upTo ${isWanted.join(' ')} ORDER BY seq DESC LIMIT @left`);
+  let upTo = db.prepare<[], number>(`SELECT ${LAST_GIVEN_SEQ}`).pluck().get()!;
+  for (let left = count; left > 0 && upTo > 0; ) {
+    const after = Math.max(0, upTo - LOOK_SEQS);
+    const seqs = latest.pluck().all({ ...filter, after, upTo, left });
+    left -= seqs.length;
+    upTo = left > 0 ? after : seqs.at(-1)! - 1;
+  }
+  return upTo;
 }
 
 function namesIn(filter: ArrivalFilter): Filtered[] {
