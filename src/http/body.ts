@@ -74,6 +74,11 @@ function tinyChunks(): Problem {
   return new Problem('malformed_request', sentence);
 }
 
+/** @returns whether a body starts as gzip does (RFC 1952, 2.3.1), whatever its Content-Encoding says. */
+export function isGzip(body: Buffer | undefined): boolean {
+  return body?.[0] === 0x1f && body[1] === 0x8b;
+}
+
 /** What zlib.gunzip gives with `info: true`. */
 const gunzipWithInfo = promisify(zlib.gunzip) as unknown as (
   body: Buffer,

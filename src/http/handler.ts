@@ -7,13 +7,13 @@ import { decodeBatch } from '../protocol/decodeBatch.ts';
 import { Problem } from '../protocol/errors.ts';
 import type { EventRules } from '../protocol/validate.ts';
 import type { RefusedRequests } from '../store/refused/refusedRequests.ts';
-import { tokenRemoved } from '../store/refused/withoutToken.ts';
+import { tokenRemoved } from '../store/refused/tokenRemoved.ts';
 import type { Counts } from '../store/write/appender.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { type AccessLog, RequestInfo } from './accessLog.ts';
 import { type BodyRoom, overloaded } from './admission.ts';
 import { shownToken } from './bearerToken.ts';
-import { ClientDisconnected, gunzip, readBody } from './body.ts';
+import { ClientDisconnected, gunzip, isGzip, readBody } from './body.ts';
 import { acceptedResponse, type Connection, type PendingRequest, problemResponse } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { type BodyEncoding, checkPreconditions, type PreconditionContext } from './preconditions.ts';
@@ -86,7 +86,7 @@ export class IngestHandler {
   }
 
   async #ingest(connection: Connection, request: PendingRequest, info: RequestInfo): Promise<void> {
-    const { preconditions, append, telemetry, accessLog } = this.#context;
+    const { preconditions, rules, append, telemetry, accessLog } = this.#context;
     const { req, res } = request;
     const { admission } = this.#connections;
     const encoding = checkPreconditions(req, connection, preconditions, () => {
@@ -99,8 +99,8 @@ export class IngestHandler {
       if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue();
       const body = await readBody(request, preconditions.bodyLimitBytes, admission, room);
       info.body = body;
-      const isSmall = encoding === 'identity' && body.length <= SMALL_BODY_BYTES;
-      const events = isSmall ? this.#decode(body) : await this.#parseInTurn(info, encoding, room);
+      const isSmall = encoding === 'identity' && !isGzip(body) && body.length <= SMALL_BODY_BYTES;
+      const events = isSmall ? decodeBatch(body, rules) : await this.#parseInTurn(info, encoding, room);
       const [first] = events;
       const received = { monotonic: performance.now(), wall: Date.now() };
       if (first !== undefined)
@@ -129,24 +129,21 @@ export class IngestHandler {
     let startedAt = performance.now();
     try {
       if (startedAt - queuedAt > BODY_QUEUE_MS) throw overloaded();
-      if (encoding === 'identity') return this.#decode(info.body!);
-      info.body = await gunzip(info.body!, this.#context.preconditions.bodyLimitBytes);
+      const body = info.body!;
+      if (encoding === 'identity' && !isGzip(body)) return decodeBatch(body, this.#context.rules);
+      const decompressed = gunzip(body, this.#context.preconditions.bodyLimitBytes);
+      info.body = await (encoding === 'gzip' ? decompressed : decompressed.catch(() => body));
       // Other requests were served while a thread of Node's pool decompressed it.
       startedAt = performance.now();
       room.reserve(info.body.length);
-      return this.#decode(info.body);
+      if (encoding === 'identity')
+        throw new Problem('invalid_json', 'The body is gzip. Add "Content-Encoding: gzip".');
+      return decodeBatch(info.body, this.#context.rules);
     } finally {
       const totalMs = spentMs + performance.now() - startedAt;
       if (totalMs < LARGE_BODY_MS) resolve(totalMs);
       else setTimeout(resolve, totalMs, 0);
     }
-  }
-
-  #decode(body: Buffer): CourtEvent[] {
-    if (body[0] === 0x1f && body[1] === 0x8b) {
-      throw new Problem('invalid_json', 'The body is gzip. Add "Content-Encoding: gzip".');
-    }
-    return decodeBatch(body, this.#context.rules);
   }
 
   /** For the operator: a line of the log, and the book of rejected requests. */
@@ -155,15 +152,17 @@ export class IngestHandler {
     const token = req === undefined || problem.code === 'unauthorized' ? undefined : shownToken(req);
     const { id, client, body } = info;
     const { code, status, members } = problem;
-    const shown = { ...info.camera, ...problem.logFields, error: problem.message };
-    const refused = { id, client, status, code, ...redacted(shown, token) };
+    const facts = { ...info.camera, ...problem.logFields, error: problem.message };
+    // A camera may have put the token into any field.
+    const shown: typeof facts = JSON.parse(tokenRemoved(JSON.stringify(facts), token));
+    const refused = { id, client, status, code, ...shown };
     this.#context.accessLog.rejected(info, refused);
     // An import reports it to its user, who still has the file.
     if (connection.isLocal) return;
     const atMs = this.#context.telemetry.refused(refused);
-    // A body that was read as a whole, if its content was at fault.
-    const kept = status === 400 || members.limit_values !== undefined ? body : undefined;
-    this.#context.keepRefused?.(refused, atMs, kept, token);
+    // A body that was read as a whole, if its content was at fault. In one that is still gzip, nobody finds the token.
+    const isKept = (status === 400 || members.limit_values !== undefined) && !isGzip(body);
+    this.#context.keepRefused?.(refused, atMs, isKept ? body : undefined, token);
   }
 
   #toProblem(error: unknown, info: RequestInfo): Problem {
@@ -172,9 +171,4 @@ export class IngestHandler {
     const sentence = `Something went wrong in this box. Send the same request again, and give the operator this id: "${info.id}".`;
     return new Problem('internal_error', sentence);
   }
-}
-
-/** @returns it without a token in any of its texts: a camera may have put it into any field. */
-function redacted<Value>(value: Value, token: string | undefined): Value {
-  return token === undefined ? value : JSON.parse(tokenRemoved(JSON.stringify(value), token));
 }

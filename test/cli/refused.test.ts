@@ -27,8 +27,23 @@ t.test('what cannot be parted is its body, without the token; import says that i
     .map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
     .join('');
   await box.post(JSON.stringify(event({ ...percent, note: 'NOTE' })).replace('NOTE', escaped));
-  await box.post(zlib.gzipSync(box.token));
+  const packed = zlib.gzipSync(box.token);
+  await box.post(packed);
+  for (const [body, headers] of [
+    [zlib.gzipSync(packed), {}],
+    [packed.subarray(0, -9), {}],
+    [zlib.gzipSync(packed), { 'Content-Encoding': 'gzip' }],
+    [packed.subarray(0, -9), { 'Content-Encoding': 'gzip' }],
+  ] as const) {
+    const answer = await box.post(body, headers);
+    t.equal(answer.status, 400);
+    const { request_id } = (await answer.json()) as { request_id: string };
+    await written(box);
+    const shown = await box.command('rejections', 'show', request_id);
+    t.match(shown, { status: 0, stdout: '', stderr: /^ +body +not kept$/m }, 'nobody finds the token in it');
+  }
   const lines = await exported(box);
+  t.equal(lines.length, 5);
   t.strictSame(Buffer.from(lines[0]!.body!, 'base64'), bytes);
   t.match(lines[0], { index: 0, faults: [{ path: '', message: /UTF-8/ }], event: undefined });
   t.match(lines[1]!.faults, [{ path: '', message: /JSON/ }]);

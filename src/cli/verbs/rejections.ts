@@ -8,7 +8,6 @@ import { type DataOption, withDatabase } from '../../store/db/openDatabase.ts';
 import { readRecentKeys, storedLookup } from '../../store/read/storedKeys.ts';
 import { type RefusedFile, type RefusedRequest, withRefused } from '../../store/refused/refusedFile.ts';
 import { refusedLines } from '../../store/refused/refusedLines.ts';
-import { unpacked } from '../../store/refused/withoutToken.ts';
 import { integer, json, notEmpty, output, parsePeriod } from '../options/optionParsers.ts';
 import {
   type JsonOption,
@@ -101,7 +100,7 @@ async function show(id: string, options: DataOption): Promise<void> {
     return request && { ...reportOf(request), body: file.bodyOf(request) };
   });
   if (found === undefined) throw unknownId(id);
-  const body = found.body === null ? null : unpacked(found.body);
+  const { body } = found;
   if (body === undefined)
     throw new OperatorError(
       `The body of ${id} is damaged on the disk. "courtd rejections export" writes the others.`,

@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import zlib from 'node:zlib';
 import Database from 'better-sqlite3';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import { EARLIEST_RECEIVED_MS, REFUSED_KEPT } from '../../base/limits.ts';
@@ -6,7 +7,6 @@ import { OperatorError } from '../../base/operatorError.ts';
 import type { Naming } from '../../protocol/playerRedaction.ts';
 import { explain } from '../db/openErrors.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
-import { unpacked } from './withoutToken.ts';
 
 /** A rejected request, as it is kept. */
 export interface RefusedRequest {
@@ -30,8 +30,8 @@ export interface RefusedRequest {
 export interface RefusedBody extends RefusedRequest {
   /** Its place in the order of receipt. */
   readonly seq: number;
-  /** The body: unpacked, or as it came if that failed. */
-  readonly gzip: Buffer;
+  /** Undefined: it is damaged on the disk. */
+  readonly body: Buffer | undefined;
 }
 
 /** The events of a sender whose bodies are kept. */
@@ -120,20 +120,21 @@ export class RefusedFile {
       .all(limit);
   }
 
-  /** @returns the body of a request, packed, also if it is kept with another request; null: it is not kept. */
-  bodyOf({ id }: RefusedRequest): Buffer | null {
+  /** @returns the body of a request, also if it is kept with another request; null: it is not kept; undefined: it is damaged. */
+  bodyOf({ id }: RefusedRequest): Buffer | null | undefined {
     const find = this.db.prepare<[string], Buffer>(`
       SELECT gzip FROM rejection WHERE gzip IS NOT NULL AND sha256 = (SELECT sha256 FROM rejection WHERE id = ?)`);
-    return find.pluck().get(id) ?? null;
+    const gzip = find.pluck().get(id);
+    return gzip === undefined ? null : unpacked(gzip);
   }
 
   /** @yields the requests whose body is kept, one read at a time, the oldest first. @param sender only of this one. */
   *bodies(sender: string | null = null): Generator<RefusedBody> {
-    const next = this.db.prepare<[object], RefusedBody>(`
+    const next = this.db.prepare<[object], RefusedBody & { gzip: Buffer }>(`
       SELECT ${COLUMNS}, gzip FROM rejection
        WHERE seq > @seq AND gzip IS NOT NULL AND (@sender IS NULL OR ${SENDER} = @sender) ORDER BY seq LIMIT 1`);
     for (let row = next.get({ seq: 0, sender }); row !== undefined; row = next.get({ seq: row.seq, sender }))
-      yield row;
+      yield { ...row, body: unpacked(row.gzip) };
   }
 
   /** @returns how many requests a selection has. */
@@ -154,9 +155,8 @@ export function conditionOf(selection: RefusedSelection): [where: string, value:
 /** @returns whether a request names somebody, or its body cannot be read. */
 export function isNamed(file: RefusedFile, request: RefusedRequest, names: Naming): boolean {
   const { error, source, court_id } = request;
-  const gzip = file.bodyOf(request);
-  const body = gzip === null ? '' : unpacked(gzip);
-  return body === undefined || names(`${error} ${source} ${court_id} ${body}`);
+  const body = file.bodyOf(request);
+  return body === undefined || names(`${error} ${source} ${court_id} ${body ?? ''}`);
 }
 
 /**
@@ -181,5 +181,14 @@ export async function withRefused<Result>(
     );
   } finally {
     file?.db.close();
+  }
+}
+
+/** @returns a kept body; undefined if it is damaged. */
+function unpacked(gzip: Buffer): Buffer | undefined {
+  try {
+    return zlib.gunzipSync(gzip);
+  } catch {
+    return undefined;
   }
 }

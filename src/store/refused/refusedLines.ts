@@ -6,7 +6,6 @@ import { type Fault, Problem } from '../../protocol/errors.ts';
 import type { EventRules } from '../../protocol/validate.ts';
 import { type EventKey, keyOf } from '../read/storedKeys.ts';
 import type { RefusedBody, RefusedFile } from './refusedFile.ts';
-import { unpacked } from './withoutToken.ts';
 
 /** Events that are remembered, to print each only once: some 20 MB. Beyond them, an old event may be printed twice. */
 const REMEMBERED = 200_000;
@@ -31,22 +30,21 @@ export function* refusedLines(
   const lastPlaces = new Map<string, string>();
   for (const { name, place } of eventsOf(file, sender, () => {}))
     if (lastPlaces.size < REMEMBERED || lastPlaces.has(name)) lastPlaces.set(name, place);
-  for (const { body, part, key, name, place } of eventsOf(file, sender, onDamaged)) {
+  for (const { request, part, key, name, place } of eventsOf(file, sender, onDamaged)) {
     const isLast = (lastPlaces.get(name) ?? place) === place;
-    if (isLast && !isStored(key)) yield { id: body.id, line: lineOf(body, part, rules) };
+    if (isLast && !isStored(key)) yield { id: request.id, line: lineOf(request, part, rules) };
   }
 }
 
 /** @yields all events with their places, and with a short hash of their keys; of the bytes of one without a key. */
 function* eventsOf(file: RefusedFile, sender: string | null, onDamaged: LinesOptions['onDamaged']) {
-  for (const body of file.bodies(sender)) {
-    const bytes = unpacked(body.gzip);
-    if (bytes === undefined) onDamaged(body.id);
-    for (const part of bytes === undefined ? [] : bodyParts(bytes)) {
+  for (const request of file.bodies(sender)) {
+    if (request.body === undefined) onDamaged(request.id);
+    for (const part of request.body === undefined ? [] : bodyParts(request.body)) {
       const key = keyOf(part);
       const identity = key === undefined ? part.bytes : `${key.sessionId}\n${key.eventId}\n${key.revision}`;
       const name = hash('sha256', identity, 'buffer').toString('latin1', 0, 12);
-      yield { body, part, key, name, place: `${body.seq} ${part.index}` };
+      yield { request, part, key, name, place: `${request.seq} ${part.index}` };
     }
   }
 }

@@ -24,7 +24,7 @@ import {
   WAITING,
   type WaitingEvents,
 } from './refusedFile.ts';
-import { unpacked, withoutToken } from './withoutToken.ts';
+import { tokenRemoved } from './tokenRemoved.ts';
 
 export interface RefusedOptions {
   readonly directory: DataDirectory;
@@ -100,7 +100,8 @@ export class RefusedRequests {
     const isLow = sent !== undefined && this.#attempt(() => this.#isDiskLow());
     if (isLow) this.#lose(NOT_KEPT, { reason: 'the disk is nearly full' });
     const isKept = !isLow && this.#options.maxBytes > 0;
-    const body = sent && isKept ? withoutToken(sent, token) : undefined;
+    const body =
+      sent && isKept ? Buffer.from(tokenRemoved(sent.toString('latin1'), token), 'latin1') : undefined;
     if (body === undefined && ++this.#withoutBody > limits.REFUSED_A_SECOND) return;
     this.#add([{ source: null, court_id: null, events: null, ...refused, at_ms }], body);
   }
@@ -140,13 +141,13 @@ export class RefusedRequests {
 
   /** A step takes one body, and long pauses follow: requests are answered in between. */
   async #forgetStored(isStored: (key: EventKey | undefined) => boolean): Promise<void> {
-    for (const { seq, gzip } of this.#file?.bodies() ?? []) {
+    let startedAt = performance.now();
+    for (const { seq, body } of this.#file?.bodies() ?? []) {
       if (this.#isDiskLow()) return;
-      const startedAt = performance.now();
-      const body = unpacked(gzip);
       if (body !== undefined && bodyParts(body).map(keyOf).every(isStored))
         this.#attempt(({ db }) => db.prepare('UPDATE rejection SET gzip = NULL WHERE seq = ?').run(seq));
       await sleep((performance.now() - startedAt) / LOOK_PART, undefined, { ref: false });
+      startedAt = performance.now();
     }
   }
 

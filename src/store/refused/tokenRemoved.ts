@@ -1,0 +1,9 @@
+/**
+ * @returns a text without the token, also in JSON's escapes or in UTF-16. @param text each character is a byte, or of a token.
+ * @param token valid, so of letters, digits, `-` and `_`.
+ */
+export function tokenRemoved(text: string, token: string | undefined): string {
+  if (token === undefined) return text;
+  const chars = [...token].map((char) => `(?:${char}|\\\\u00${char.charCodeAt(0).toString(16)})`);
+  return text.replace(new RegExp(chars.join('\\0{0,3}'), 'gi'), '(token removed)');
+}
