@@ -15,7 +15,7 @@ const TABLE: readonly (readonly [name: string, file: string, test: string, from:
   ['an answer leaves before its commit', 'store/write/groupCommit', 'store/write/groupCommit',
     'const counts = this.appender.commit(group);',
     'for (const one of group) one.resolve({ accepted: one.events.length, duplicates: 0, conflicts: 0 });\n      const counts = this.appender.commit(group);'],
-  ['the keys of stored events are forgotten at a restart', 'store/write/keys', 'http/ingestHandler',
+  ['the keys of stored events are forgotten at a restart', 'store/read/storedKeys', 'http/ingestHandler',
     'FROM event WHERE seq > (SELECT up_to FROM flushed)',
     'FROM event WHERE seq < 0'],
   ['the keys of older events are forgotten', 'store/write/keys', 'store/model',

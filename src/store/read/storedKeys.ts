@@ -25,11 +25,13 @@ export function storedLookup(db: Database): (key: EventKey | undefined) => boole
   return (key) => key !== undefined && find.get({ ...key, hash: keyHash(key.eventId) }) !== undefined;
 }
 
-/** Reads the newest keys, which otherwise only the memory of the daemon has (../write/keys.ts). @param db of a command. */
-export function readRecentKeys(db: Database): void {
+/** Reads the newest keys from their events into a table in memory (../write/keys.ts). @param schema in which that is made. */
+export function readRecentKeys(db: Database, schema = 'temp'): void {
   db.function('key_hash', { deterministic: true }, keyHash);
   db.exec(`
-    CREATE TEMP TABLE recent_key (session, hash, revision, PRIMARY KEY (session, hash, revision)) WITHOUT ROWID;
-    INSERT OR IGNORE INTO recent_key
-    SELECT session, key_hash(event_id), revision FROM event WHERE seq > (SELECT up_to FROM flushed)`);
+    CREATE TABLE ${schema}.recent_key (
+      session INTEGER, hash BLOB, revision INTEGER, seq INTEGER, PRIMARY KEY (session, hash, revision)
+    ) STRICT, WITHOUT ROWID;
+    INSERT OR REPLACE INTO recent_key
+    SELECT session, key_hash(event_id), revision, seq FROM event WHERE seq > (SELECT up_to FROM flushed)`);
 }
