@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database, Transaction } from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import { DataDirectory } from '../../base/dataDirectory.ts';
 import { BUSY_GIVE_UP_MS, BUSY_RETRY_MS, FULL_RETRY_MS, QUEUED_REQUESTS } from '../../base/limits.ts';
 import { every } from '../../base/pause.ts';
@@ -46,7 +46,6 @@ export class GroupCommit {
   readonly checkpoints: Checkpointer;
   readonly #db: Database;
   readonly #on: GroupCommitEvents;
-  readonly #commitStep: Transaction<(work: () => void) => void>;
   #queue: QueuedRequest[] = [];
   #isScheduled = false;
   /** How often a lock was met since the last commit. */
@@ -63,7 +62,6 @@ export class GroupCommit {
     this.#on = on;
     this.appender = new Appender(db, beforeCommit);
     this.checkpoints = new Checkpointer(db, (error) => this.#checkpointFailed(error));
-    this.#commitStep = db.transaction((work) => work());
   }
 
   /** @returns the counts, after the commit has been fsynced. @throws {Problem} 503 if the events are not stored. */
@@ -102,7 +100,7 @@ export class GroupCommit {
   step(work: () => void): void {
     if (this.hasFailed) throw unavailable('failed');
     try {
-      this.#commitStep.immediate(work);
+      this.#db.transaction(work).immediate();
     } catch (error) {
       this.#failed(error);
       throw error;
