@@ -15,7 +15,7 @@ import { type DataOption, withDatabase } from '../../store/db/openDatabase.ts';
 import { previousFiles } from '../../store/db/previousDatabases.ts';
 import { type Erased, findPlayer } from '../../store/keep/erase.ts';
 import { BACKUP_NAME, lastBackup } from '../../store/keep/lastBackup.ts';
-import { isNamed, type RefusedFile, withRefused } from '../../store/refused/refusedFile.ts';
+import { isNamed, newestRefused, withRefused } from '../../store/refused/refusedFile.ts';
 
 import { confirmed } from '../terminal/confirm.ts';
 import { type JsonOption, printJson, printText, progress, showWork } from '../terminal/output.ts';
@@ -37,9 +37,9 @@ export async function erase(player: string, options: EraseOptions): Promise<void
   const told = (events: number) => progress.show(() => `${events} events read`);
   const found = await withDatabase(options, (db) => findPlayer(db, player, before, told));
   const names = naming(player);
-  const countOf = (file: RefusedFile, by: Naming) =>
-    file.newest(-1).filter((request) => isNamed(file, request, by)).length;
-  const refused = async (by: Naming) => (await withRefused(data, (file) => countOf(file, by))) ?? 0;
+  const refused = async (by: Naming) =>
+    (await withRefused(data, (db) => newestRefused(db, -1).filter((one) => isNamed(db, one, by)).length)) ??
+    0;
   const { emptied, renamed, sessions, conflictCopies, wasErased } = found;
   const named = emptied + renamed + conflictCopies;
   if (named === 0 && !wasErased && (await refused(names)) === 0)

@@ -11,7 +11,7 @@ import { type DataOption, withDatabase } from '../../store/db/openDatabase.ts';
 import { isOfAll, type PruneSelection } from '../../store/keep/expiredEvents.ts';
 import { countExpired, findOldRecords, type OldRecords, type Pruned } from '../../store/keep/pruneEvents.ts';
 import { readShipLag, type Shipped } from '../../store/read/shipLag.ts';
-import { withRefused } from '../../store/refused/refusedFile.ts';
+import { countRefused, withRefused } from '../../store/refused/refusedFile.ts';
 import { ofType } from '../options/optionParsers.ts';
 import { holdOf } from '../options/shipHold.ts';
 import { parseTimeOrAge } from '../options/times.ts';
@@ -88,7 +88,7 @@ type Found = Pruned & { readonly rejections: number };
 
 /** @returns what a prune would delete. */
 async function findExpired(data: DataDirectory, db: Database, which: PruneSelection): Promise<Found> {
-  const refused = isOfAll(which) && (await withRefused(data, (file) => file.count(which)));
+  const refused = isOfAll(which) && (await withRefused(data, (refused) => countRefused(refused, which)));
   return {
     ...countExpired(db, which),
     bytes: 0,

@@ -1,3 +1,4 @@
+import type { Database } from 'better-sqlite3';
 import type { Command } from 'commander';
 import { OperatorError } from '../../base/operatorError.ts';
 import { counted, isoTime } from '../../base/units.ts';
@@ -6,7 +7,7 @@ import { haveDone, rulesOf } from '../../control/controlClient.ts';
 import { DROP_PATH } from '../../control/workRoutes.ts';
 import { type DataOption, withDatabase } from '../../store/db/openDatabase.ts';
 import { readRecentKeys, storedLookup } from '../../store/read/storedKeys.ts';
-import { type RefusedFile, type RefusedRequest, withRefused } from '../../store/refused/refusedFile.ts';
+import { bodyOf, newestRefused, type RefusedRequest, withRefused } from '../../store/refused/refusedFile.ts';
 import { refusedLines } from '../../store/refused/refusedLines.ts';
 import { integer, json, notEmpty, output, parsePeriod } from '../options/optionParsers.ts';
 import {
@@ -69,14 +70,14 @@ function reportOf({ id, at_ms, client, status, code, source, court_id, events, e
 }
 
 /** Reads `refused.db`, also without the daemon. @returns undefined if no request was ever rejected. */
-function read<Result>(data: DataOption, work: (file: RefusedFile) => Result): Promise<Result | undefined> {
+function read<Result>(data: DataOption, work: (db: Database) => Result): Promise<Result | undefined> {
   // Root becomes the owner of the directory.
   return withDatabase(data, () => withRefused(data.data, work));
 }
 
 /** `courtd rejections`: the last rejected requests, newest first. */
 async function list({ last, json, ...options }: DataOption & JsonOption & { last: number }): Promise<void> {
-  const newest = (await read(options, (file) => file.newest(last + 1))) ?? [];
+  const newest = (await read(options, (db) => newestRefused(db, last + 1))) ?? [];
   const found = newest.slice(0, last);
   if (json) return printJson(found.map(reportOf));
   if (found.length === 0) return say('No request was rejected.');
@@ -95,20 +96,19 @@ function linesOf(request: RefusedRequest): string {
 
 /** `courtd rejections show ID`: what is known of one rejected request, and its body alone on standard output. */
 async function show(id: string, options: DataOption): Promise<void> {
-  const found = await read(options, (file) => {
-    const request = file.newest(-1).find((one) => one.id === id);
-    return request && { ...reportOf(request), body: file.bodyOf(request) };
+  const found = await read(options, (db) => {
+    const request = newestRefused(db, -1).find((one) => one.id === id);
+    return request && { ...reportOf(request), body: bodyOf(db, request) };
   });
   if (found === undefined) throw unknownId(id);
-  const { body } = found;
-  if (body === undefined)
+  if (found.body === undefined)
     throw new OperatorError(
       `The body of ${id} is damaged on the disk. "courtd rejections export" writes the others.`,
     );
-  const size = body === null ? 'not kept' : counted(body.length, 'byte');
+  const size = found.body === null ? 'not kept' : counted(found.body.length, 'byte');
   const facts = Object.entries({ ...found, body: size });
   say(pairsText(facts.map(([name, value]) => [name, String(value ?? '-')])).trimEnd());
-  if (body !== null) printData(process.stdout.isTTY ? `${body}\n` : body);
+  if (found.body !== null) printData(process.stdout.isTTY ? `${found.body}\n` : found.body);
 }
 
 function unknownId(id: string): OperatorError {
@@ -127,10 +127,10 @@ async function exportEvents({ data, source, output }: ExportOptions): Promise<vo
   let events = 0;
   const requests = new Set<string>();
   await withDatabase({ data }, (db) =>
-    withRefused(data, async (file) => {
+    withRefused(data, async (refused) => {
       readRecentKeys(db);
       const options = { sender: source ?? null, rules, isStored: storedLookup(db), onDamaged: sayDamaged };
-      for (const { id, line } of refusedLines(file, options)) {
+      for (const { id, line } of refusedLines(refused, options)) {
         events++;
         requests.add(id);
         await sink.write(line);

@@ -11,7 +11,7 @@ import { SERVICE } from '../../host/serviceSettings.ts';
 import { logLineWithoutData, withoutTokens } from '../../host/supportRedaction.ts';
 import { askTool } from '../../host/systemTool.ts';
 import { type DataOption, withDatabase } from '../../store/db/openDatabase.ts';
-import { withRefused } from '../../store/refused/refusedFile.ts';
+import { newestRefused, withRefused } from '../../store/refused/refusedFile.ts';
 import { output } from '../options/optionParsers.ts';
 import { drawStatus } from '../status/screen.ts';
 import { exitWhenPrinted, outputSink, say } from '../terminal/output.ts';
@@ -82,7 +82,7 @@ async function status({ data }: Box): Promise<string[]> {
 
 /** Without sentences and bodies, which contain what a camera has sent. */
 async function rejections({ data }: Box): Promise<string[]> {
-  const all = await withDatabase({ data }, () => withRefused(data, (file) => file.newest(REFUSED_KEPT)));
+  const all = await withDatabase({ data }, () => withRefused(data, (db) => newestRefused(db, REFUSED_KEPT)));
   const lines = (all ?? []).map(({ at_ms, id, status, code, client, source, court_id, events }) => {
     const camera = `${source ?? '-'} on ${court_id ?? '-'}, events ${events ?? '-'}`;
     return visible(`${isoTime(at_ms)} ${id} ${status} ${code} ${client}, ${camera}`);

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import zlib from 'node:zlib';
 import Database from 'better-sqlite3';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
-import { EARLIEST_RECEIVED_MS, REFUSED_KEPT } from '../../base/limits.ts';
+import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import type { Naming } from '../../protocol/playerRedaction.ts';
 import { explain } from '../db/openErrors.ts';
@@ -45,12 +45,14 @@ export interface WaitingEvents {
 export type RefusedSelection = { readonly beforeMs: number | null } | { readonly ids: readonly string[] };
 
 /** In SQL, who sent a request: its source; if that could not be read, the client's address. */
-const SENDER = 'ifnull(source, client)';
+export const SENDER = 'ifnull(source, client)';
+/** In SQL, the bytes of a body, with some for its row. */
+export const BYTES = 'length(gzip) + 512';
 const COLUMNS = 'seq, id, at_ms, client, status, code, source, court_id, events, error';
-
-/** Of a body, with some for its row. */
-const BYTES = 'length(gzip) + 512';
-/** Commits are not synced: they survive the process, and a power cut leaves an older state that is whole. */
+/**
+ * Of `refused.db`: a file of its own, so that neither the database nor a backup grows. Only the daemon writes it
+ * (refusedRequests.ts). Commits are not synced: they survive the process, and a power cut leaves an older state that is whole.
+ */
 export const LAYOUT = `
   BEGIN;
   CREATE TABLE IF NOT EXISTS rejection (
@@ -76,73 +78,43 @@ export const LAYOUT = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = NORMAL;
   PRAGMA secure_delete = ON`;
-export const INSERT = `
-  INSERT INTO rejection VALUES (NULL, @id, @at_ms, @client, @status, @code, @source, @court_id, @events, @error, @sha256,
-    iif(EXISTS (SELECT 1 FROM rejection WHERE sha256 = @sha256 AND gzip IS NOT NULL), NULL, @gzip))`;
-/** Of each code, requests without a body beyond the newest. */
-export const TOO_MANY = `
-  SELECT seq FROM (
-    SELECT seq, row_number() OVER (PARTITION BY code ORDER BY seq DESC) AS age FROM rejection WHERE gzip IS NULL)
-   WHERE age > ${REFUSED_KEPT}`;
-/**
- * The bodies beyond a size: the oldest first, and of a sender with more than a quarter of the space its own before those of others.
- * More than necessary, because each search reads an index of all.
- */
-export const TOO_MUCH = `
-  SELECT seq FROM (
-    SELECT seq, sum(bytes) OVER (ORDER BY own > @bytes / 4, seq DESC) AS kept FROM (
-      SELECT seq, ${BYTES} AS bytes, sum(${BYTES}) OVER (PARTITION BY ${SENDER} ORDER BY seq DESC) AS own
-        FROM rejection WHERE gzip IS NOT NULL))
-   WHERE kept > @bytes * 15 / 16`;
-/** The size of all bodies. */
-export const HELD = `SELECT total(${BYTES}) FROM rejection WHERE gzip IS NOT NULL`;
-/** The senders with the most events first. */
-export const WAITING = `
-  SELECT ${SENDER} AS sender, sum(ifnull(events, 1)) AS events
-    FROM rejection WHERE gzip IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 100`;
 
-/**
- * `refused.db`: the rejected requests, in a file of its own, so that neither the database nor a backup grows by them. Only the daemon
- * writes it (refusedRequests.ts).
- */
-export class RefusedFile {
-  readonly db: Database.Database;
+/** @returns the newest requests, newest first. @param limit -1: all. */
+export function newestRefused(db: Database.Database, limit: number): RefusedRequest[] {
+  const newest = `SELECT ${COLUMNS} FROM rejection ORDER BY seq DESC LIMIT ?`;
+  return db.prepare<[number], RefusedRequest>(newest).all(limit);
+}
 
-  /** @throws {SqliteError} */
-  constructor(file: string, options: Database.Options = {}) {
-    this.db = new Database(file, { ...options, fileMustExist: true });
-  }
+/** @returns the senders with the most events first. */
+export function waitingEvents(db: Database.Database): WaitingEvents[] {
+  const waiting = db.prepare<[], WaitingEvents>(`
+    SELECT ${SENDER} AS sender, sum(ifnull(events, 1)) AS events
+      FROM rejection WHERE gzip IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 100`);
+  return waiting.all();
+}
 
-  /** @returns the newest, newest first. @param limit -1: all. */
-  newest(limit: number): RefusedRequest[] {
-    return this.db
-      .prepare<[number], RefusedRequest>(`SELECT ${COLUMNS} FROM rejection ORDER BY seq DESC LIMIT ?`)
-      .all(limit);
-  }
+/** @returns the body of a request, also if it is kept with another request; null: it is not kept; undefined: it is damaged. */
+export function bodyOf(db: Database.Database, { id }: RefusedRequest): Buffer | null | undefined {
+  const find = db.prepare<[string], Buffer>(`
+    SELECT gzip FROM rejection WHERE gzip IS NOT NULL AND sha256 = (SELECT sha256 FROM rejection WHERE id = ?)`);
+  const gzip = find.pluck().get(id);
+  return gzip === undefined ? null : unpacked(gzip);
+}
 
-  /** @returns the body of a request, also if it is kept with another request; null: it is not kept; undefined: it is damaged. */
-  bodyOf({ id }: RefusedRequest): Buffer | null | undefined {
-    const find = this.db.prepare<[string], Buffer>(`
-      SELECT gzip FROM rejection WHERE gzip IS NOT NULL AND sha256 = (SELECT sha256 FROM rejection WHERE id = ?)`);
-    const gzip = find.pluck().get(id);
-    return gzip === undefined ? null : unpacked(gzip);
-  }
+/** @yields the requests whose body is kept, one read at a time, the oldest first. @param sender only of this one. */
+export function* keptBodies(db: Database.Database, sender: string | null = null): Generator<RefusedBody> {
+  const next = db.prepare<[object], RefusedBody & { gzip: Buffer }>(`
+    SELECT ${COLUMNS}, gzip FROM rejection
+     WHERE seq > @seq AND gzip IS NOT NULL AND (@sender IS NULL OR ${SENDER} = @sender) ORDER BY seq LIMIT 1`);
+  for (let row = next.get({ seq: 0, sender }); row !== undefined; row = next.get({ seq: row.seq, sender }))
+    yield { ...row, body: unpacked(row.gzip) };
+}
 
-  /** @yields the requests whose body is kept, one read at a time, the oldest first. @param sender only of this one. */
-  *bodies(sender: string | null = null): Generator<RefusedBody> {
-    const next = this.db.prepare<[object], RefusedBody & { gzip: Buffer }>(`
-      SELECT ${COLUMNS}, gzip FROM rejection
-       WHERE seq > @seq AND gzip IS NOT NULL AND (@sender IS NULL OR ${SENDER} = @sender) ORDER BY seq LIMIT 1`);
-    for (let row = next.get({ seq: 0, sender }); row !== undefined; row = next.get({ seq: row.seq, sender }))
-      yield { ...row, body: unpacked(row.gzip) };
-  }
-
-  /** @returns how many requests a selection has. */
-  count(selection: RefusedSelection): number {
-    const [where, value] = conditionOf(selection);
-    const count = this.db.prepare<[object], number>(`SELECT count(*) FROM rejection WHERE ${where}`);
-    return count.pluck().get({ value })!;
-  }
+/** @returns how many requests a selection has. */
+export function countRefused(db: Database.Database, selection: RefusedSelection): number {
+  const [where, value] = conditionOf(selection);
+  const count = db.prepare<[object], number>(`SELECT count(*) FROM rejection WHERE ${where}`);
+  return count.pluck().get({ value })!;
 }
 
 /** @returns a condition in SQL, and its @value. A time before courtd existed is of a clock that nobody had set, and is no age. */
@@ -153,9 +125,9 @@ export function conditionOf(selection: RefusedSelection): [where: string, value:
 }
 
 /** @returns whether a request names somebody, or its body cannot be read. */
-export function isNamed(file: RefusedFile, request: RefusedRequest, names: Naming): boolean {
+export function isNamed(db: Database.Database, request: RefusedRequest, names: Naming): boolean {
   const { error, source, court_id } = request;
-  const body = file.bodyOf(request);
+  const body = bodyOf(db, request);
   return body === undefined || names(`${error} ${source} ${court_id} ${body ?? ''}`);
 }
 
@@ -165,22 +137,22 @@ export function isNamed(file: RefusedFile, request: RefusedRequest, names: Namin
  */
 export async function withRefused<Result>(
   directory: DataDirectory,
-  work: (file: RefusedFile) => Result | Promise<Result>,
+  work: (db: Database.Database) => Result | Promise<Result>,
 ): Promise<Result | undefined> {
   const path = directory.file('refused');
   // An empty one is just being made.
   if ((fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;
-  let file: RefusedFile | undefined;
+  let db: Database.Database | undefined;
   try {
-    file = new RefusedFile(path, { readonly: true });
-    return await work(file);
+    db = new Database(path, { readonly: true });
+    return await work(db);
   } catch (error) {
     if (failureKind(error) !== 'damaged') throw explain(error, directory);
     throw new OperatorError(
       `${path} is damaged. Start the daemon ("sudo systemctl restart courtd"): it sets the file aside and begins a new one.`,
     );
   } finally {
-    file?.db.close();
+    db?.close();
   }
 }
 

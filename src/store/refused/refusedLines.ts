@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
+import type { Database } from 'better-sqlite3';
 import { isoTime } from '../../base/units.ts';
 import { type BodyPart, bodyParts } from '../../protocol/bodyParts.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
 import { type Fault, Problem } from '../../protocol/errors.ts';
 import type { EventRules } from '../../protocol/validate.ts';
 import { type EventKey, keyOf } from '../read/storedKeys.ts';
-import type { RefusedBody, RefusedFile } from './refusedFile.ts';
+import { keptBodies, type RefusedBody } from './refusedFile.ts';
 
 /** Events that are remembered, to print each only once: some 20 MB. Beyond them, an old event may be printed twice. */
 const REMEMBERED = 200_000;
@@ -24,21 +25,21 @@ export interface LinesOptions {
  * came several times only the last.
  */
 export function* refusedLines(
-  file: RefusedFile,
+  db: Database,
   { sender, rules, isStored, onDamaged }: LinesOptions,
 ): Generator<{ readonly id: string; readonly line: string }> {
   const lastPlaces = new Map<string, string>();
-  for (const { name, place } of eventsOf(file, sender, () => {}))
+  for (const { name, place } of eventsOf(db, sender, () => {}))
     if (lastPlaces.size < REMEMBERED || lastPlaces.has(name)) lastPlaces.set(name, place);
-  for (const { request, part, key, name, place } of eventsOf(file, sender, onDamaged)) {
+  for (const { request, part, key, name, place } of eventsOf(db, sender, onDamaged)) {
     const isLast = (lastPlaces.get(name) ?? place) === place;
     if (isLast && !isStored(key)) yield { id: request.id, line: lineOf(request, part, rules) };
   }
 }
 
 /** @yields all events with their places, and with a short hash of their keys; of the bytes of one without a key. */
-function* eventsOf(file: RefusedFile, sender: string | null, onDamaged: LinesOptions['onDamaged']) {
-  for (const request of file.bodies(sender)) {
+function* eventsOf(db: Database, sender: string | null, onDamaged: LinesOptions['onDamaged']) {
+  for (const request of keptBodies(db, sender)) {
     if (request.body === undefined) onDamaged(request.id);
     for (const part of request.body === undefined ? [] : bodyParts(request.body)) {
       const key = keyOf(part);

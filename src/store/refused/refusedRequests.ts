@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import fs from 'node:fs';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import zlib from 'node:zlib';
+import Database from 'better-sqlite3';
 import type { DataDirectory } from '../../base/dataDirectory.ts';
 import * as limits from '../../base/limits.ts';
 import { createPrivateIfMissing } from '../../base/privateFile.ts';
@@ -11,18 +12,17 @@ import type { Naming } from '../../protocol/playerRedaction.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { type EventKey, keyOf } from '../read/storedKeys.ts';
 import {
+  BYTES,
   conditionOf,
-  HELD,
-  INSERT,
   isNamed,
+  keptBodies,
   LAYOUT,
-  RefusedFile,
+  newestRefused,
   type RefusedRequest,
   type RefusedSelection,
-  TOO_MANY,
-  TOO_MUCH,
-  WAITING,
+  SENDER,
   type WaitingEvents,
+  waitingEvents,
 } from './refusedFile.ts';
 import { tokenRemoved } from './tokenRemoved.ts';
 
@@ -49,11 +49,28 @@ const STEP_ROWS = 100;
 /** Looking whether events are stored takes this part of the time. */
 const LOOK_PART = 1 / 20;
 
+/** Of each code, requests without a body beyond the newest. */
+const DELETE_TOO_MANY = `
+  DELETE FROM rejection WHERE seq IN (SELECT seq FROM (
+    SELECT seq, row_number() OVER (PARTITION BY code ORDER BY seq DESC) AS age FROM rejection WHERE gzip IS NULL)
+     WHERE age > ${limits.REFUSED_KEPT})`;
+/**
+ * The bodies beyond a size: the oldest first, and of a sender with more than a quarter of the space its own before those of others.
+ * More than necessary, because each search reads an index of all.
+ */
+const FORGET_TOO_MUCH = `
+  UPDATE rejection SET gzip = NULL WHERE seq IN (
+    SELECT seq FROM (SELECT seq, sum(bytes) OVER (ORDER BY own > @bytes / 4, seq DESC) AS kept FROM (
+      SELECT seq, ${BYTES} AS bytes, sum(${BYTES}) OVER (PARTITION BY ${SENDER} ORDER BY seq DESC) AS own
+        FROM rejection
+       WHERE gzip IS NOT NULL AND (SELECT total(${BYTES}) FROM rejection WHERE gzip IS NOT NULL) > @bytes))
+     WHERE kept > @bytes * 15 / 16)`;
+
 /** Keeps rejected requests in `refused.db`, apart from the database: in one transaction a second. */
 export class RefusedRequests {
   readonly #options: RefusedOptions;
   /** Undefined until it is used, and after it failed: the next use opens it. */
-  #file: RefusedFile | undefined;
+  #db: Database.Database | undefined;
   /** Ends the transaction. */
   #timer: NodeJS.Timeout | undefined;
   /** Requests without a body in this transaction. */
@@ -84,12 +101,12 @@ export class RefusedRequests {
 
   /** @returns the newest requests, newest first. */
   recent(): RefusedRequest[] {
-    return this.#attempt((file) => file.newest(READ_BACK)) ?? [];
+    return this.#attempt((db) => newestRefused(db, READ_BACK)) ?? [];
   }
 
   /** Rejected events that are kept, and are not stored yet. */
   get waiting(): readonly WaitingEvents[] {
-    return this.#attempt(({ db }) => db.prepare<[], WaitingEvents>(WAITING).all()) ?? [];
+    return this.#attempt(waitingEvents) ?? [];
   }
 
   /**
@@ -100,10 +117,11 @@ export class RefusedRequests {
     const isLow = sent !== undefined && this.#attempt(() => this.#isDiskLow());
     if (isLow) this.#lose(NOT_KEPT, { reason: 'the disk is nearly full' });
     const isKept = !isLow && this.#options.maxBytes > 0;
-    const body =
-      sent && isKept ? Buffer.from(tokenRemoved(sent.toString('latin1'), token), 'latin1') : undefined;
-    if (body === undefined && ++this.#withoutBody > limits.REFUSED_A_SECOND) return;
-    this.#add([{ source: null, court_id: null, events: null, ...refused, at_ms }], body);
+    const body = sent && isKept ? Buffer.from(tokenRemoved(sent.toString('latin1'), token), 'latin1') : null;
+    if (body === null && ++this.#withoutBody > limits.REFUSED_A_SECOND) return;
+    const request = { source: null, court_id: null, events: null, ...refused, at_ms };
+    this.#attempt((db) => this.#insert(db, request, body));
+    this.#timer ??= setTimeout(() => this.#commit(), limits.REFUSED_WRITE_MS);
   }
 
   /** Deletes in steps, between which requests are answered. @returns how many were deleted. */
@@ -112,20 +130,20 @@ export class RefusedRequests {
     const some = `DELETE FROM rejection WHERE seq IN (SELECT seq FROM rejection WHERE ${where} LIMIT ${STEP_ROWS})`;
     let deleted = 0;
     for (let step = 1; step > 0; deleted += step) {
-      step = this.#attempt(({ db }) => db.prepare(some).run({ value }).changes) ?? 0;
+      step = this.#attempt((db) => db.prepare(some).run({ value }).changes) ?? 0;
       await setImmediate();
     }
     this.#commit();
     // The WAL still has what was deleted.
-    if (deleted > 0) this.#attempt(({ db }) => db.pragma('wal_checkpoint(TRUNCATE)'));
+    if (deleted > 0) this.#attempt((db) => db.pragma('wal_checkpoint(TRUNCATE)'));
     return deleted;
   }
 
   /** Deletes the requests that name a player or cannot be read. @returns how many. */
   async erase(names: Naming): Promise<number> {
     const ids: string[] = [];
-    for (const request of this.#attempt((file) => file.newest(-1)) ?? []) {
-      if (this.#attempt((file) => isNamed(file, request, names))) ids.push(request.id);
+    for (const request of this.#attempt((db) => newestRefused(db, -1)) ?? []) {
+      if (this.#attempt((db) => isNamed(db, request, names))) ids.push(request.id);
       await setImmediate();
     }
     // Nobody can say whom a damaged one names.
@@ -142,68 +160,60 @@ export class RefusedRequests {
   /** A step takes one body, and long pauses follow: requests are answered in between. */
   async #forgetStored(isStored: (key: EventKey | undefined) => boolean): Promise<void> {
     let startedAt = performance.now();
-    for (const { seq, body } of this.#file?.bodies() ?? []) {
-      if (this.#isDiskLow()) return;
+    for (const { seq, body } of this.#attempt((db) => keptBodies(db)) ?? []) {
       if (body !== undefined && bodyParts(body).map(keyOf).every(isStored))
-        this.#attempt(({ db }) => db.prepare('UPDATE rejection SET gzip = NULL WHERE seq = ?').run(seq));
+        this.#attempt((db) => db.prepare('UPDATE rejection SET gzip = NULL WHERE seq = ?').run(seq));
       await sleep((performance.now() - startedAt) / LOOK_PART, undefined, { ref: false });
       startedAt = performance.now();
     }
   }
 
-  /** @param body of the one request. */
-  #add(requests: readonly RefusedRequest[], body?: Buffer): void {
-    const sha256 = body === undefined ? null : hash('sha256', body, 'buffer');
-    const gzip = body === undefined ? null : zlib.gzipSync(body, { level: 1 });
-    this.#attempt(({ db }) => {
-      if (!db.inTransaction) db.exec('BEGIN IMMEDIATE');
-      const insert = db.prepare(INSERT);
-      for (const request of requests) insert.run({ ...request, sha256, gzip });
-    });
-    this.#timer ??= setTimeout(() => this.#commit(), limits.REFUSED_WRITE_MS);
+  #insert(db: Database.Database, request: RefusedRequest, body: Buffer | null): void {
+    if (!db.inTransaction) db.exec('BEGIN IMMEDIATE');
+    const insert = db.prepare(`
+      INSERT INTO rejection
+      VALUES (NULL, @id, @at_ms, @client, @status, @code, @source, @court_id, @events, @error, @sha256,
+        iif(EXISTS (SELECT 1 FROM rejection WHERE sha256 = @sha256 AND gzip IS NOT NULL), NULL, @gzip))`);
+    const gzip = body && zlib.gzipSync(body, { level: 1 });
+    insert.run({ ...request, sha256: body && hash('sha256', body, 'buffer'), gzip });
   }
 
+  /** Ends the transaction, and deletes what is too much by then. */
   #commit(): void {
-    const { maxBytes } = this.#options;
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#withoutBody = 0;
-    this.#attempt(({ db }) => {
-      db.exec(`DELETE FROM rejection WHERE seq IN (${TOO_MANY})`);
-      if (db.prepare<[], number>(HELD).pluck().get()! > maxBytes) {
-        const forget = db.prepare(`UPDATE rejection SET gzip = NULL WHERE seq IN (${TOO_MUCH})`);
-        forget.run({ bytes: maxBytes });
-        this.#lose(DELETED, { reason: 'there is no room for them' });
-      }
+    if (this.#attempt(() => this.#isDiskLow()) && this.waiting.length > 0) {
+      const requests = this.recent();
+      this.#lose(DELETED, { reason: 'the disk is nearly full' });
+      // The bodies go with the file: to delete rows would need room.
+      this.#remove();
+      this.#attempt((db) => requests.reverse().forEach((one) => void this.#insert(db, one, null)));
+    }
+    this.#attempt((db) => {
+      db.exec(DELETE_TOO_MANY);
+      const { changes } = db.prepare(FORGET_TOO_MUCH).run({ bytes: this.#options.maxBytes });
+      if (changes > 0) this.#lose(DELETED, { reason: 'there is no room for them' });
       if (db.inTransaction) db.exec('COMMIT');
     });
   }
 
-  /** If it is, the bodies go, and with them the file: to delete rows would need room. */
   #isDiskLow(): boolean {
     const { bavail, blocks, bsize } = fs.statfsSync(this.#options.directory.path);
-    const leastBytes = Math.min(limits.MIN_FREE_BYTES, blocks * bsize * limits.REFUSED_FREE_PART);
-    const isLow = bavail * bsize < leastBytes;
-    if (isLow && this.waiting.length > 0) {
-      const requests = this.recent();
-      this.#lose(DELETED, { reason: 'the disk is nearly full' });
-      this.#remove();
-      this.#add(requests.reverse());
-    }
-    return isLow;
+    return bavail * bsize < Math.min(limits.MIN_FREE_BYTES, blocks * bsize * limits.REFUSED_FREE_PART);
   }
 
   /** Runs `work` on the file, and gives up one that cannot be used. @returns undefined if that failed. */
-  #attempt<Result>(work: (file: RefusedFile) => Result): Result | undefined {
+  #attempt<Result>(work: (db: Database.Database) => Result): Result | undefined {
     if (this.#isClosed) return undefined;
     const path = this.#options.directory.file('refused');
     try {
-      if (this.#file === undefined) {
+      if (this.#db === undefined) {
         createPrivateIfMissing(path);
-        this.#file = new RefusedFile(path);
-        this.#file.db.exec(`PRAGMA busy_timeout = 0; ${LAYOUT}`);
+        this.#db = new Database(path, { timeout: 0 });
+        this.#db.exec(LAYOUT);
       }
-      return work(this.#file);
+      return work(this.#db);
     } catch (error) {
       if (failureKind(error) !== 'damaged') {
         this.#lose(NOT_KEPT, { reason: (error as Error).message });
@@ -218,8 +228,8 @@ export class RefusedRequests {
   }
 
   #giveUp(): undefined {
-    this.#file?.db.close();
-    this.#file = undefined;
+    this.#db?.close();
+    this.#db = undefined;
   }
 
   #remove(): void {

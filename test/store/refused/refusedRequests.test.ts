@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { REFUSED_KEPT } from '../../../src/base/limits.ts';
-import { withRefused } from '../../../src/store/refused/refusedFile.ts';
+import { bodyOf, keptBodies, withRefused } from '../../../src/store/refused/refusedFile.ts';
 import { RefusedRequests } from '../../../src/store/refused/refusedRequests.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
 
@@ -43,7 +43,7 @@ t.test('a sender with more than a quarter of the space loses its own bodies firs
   const [loud, quiet] = requests.waiting;
   t.strictSame(quiet, { sender: 'quiet', events: 2 });
   t.ok(loud!.events >= 20 && loud!.events <= 36, `${loud!.events} events in less than 200 KiB`);
-  t.equal(await withRefused(directory, (file) => [...file.bodies()].at(-1)?.id), `${made - 1}`);
+  t.equal(await withRefused(directory, (db) => [...keptBodies(db)].at(-1)?.id), `${made - 1}`);
 });
 
 t.test('a body is kept once, and of each kind without one only the newest', async (t) => {
@@ -51,8 +51,8 @@ t.test('a body is kept once, and of each kind without one only the newest', asyn
   const body = randomBytes(KIB);
   await keep('cam', [body, body]);
   const [again, first] = requests.recent();
-  t.strictSame(await withRefused(directory, (file) => [...file.bodies()].map(({ id }) => id)), [first!.id]);
-  t.ok(await withRefused(directory, (file) => file.bodyOf(again!)));
+  t.strictSame(await withRefused(directory, (db) => [...keptBodies(db)].map(({ id }) => id)), [first!.id]);
+  t.ok(await withRefused(directory, (db) => bodyOf(db, again!)));
   await keep('cam', [undefined], 'unauthorized');
   // In a second there may be fewer.
   for (let i = 0; i < 4; i++) await keep('cam', Array(REFUSED_KEPT / 4).fill(undefined));
