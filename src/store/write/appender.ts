@@ -92,24 +92,21 @@ export class Appender {
     const known = this.keys.insert(candidates);
     this.#rows.insert(candidates.filter(({ seq }) => !known.has(seq)));
     let first: StoredEvent | undefined;
-    for (const candidate of candidates)
-      if (known.has(candidate.seq)) first = this.#resolveDuplicate(candidate, first);
+    for (const candidate of candidates) {
+      if (!known.has(candidate.seq)) continue;
+      const seq = this.keys.seqOf(candidate);
+      // A request may have the same key many times, and the stored event may be large.
+      if (first?.seq !== seq) first = this.#duplicates.find(seq, candidate);
+      if (first !== undefined) candidate.copies.push(this.#duplicates.count(first, candidate));
+      else {
+        this.keys.replace(candidate);
+        this.#rows.insert([candidate]);
+      }
+    }
     this.#count(candidates.length);
     this.#beforeCommit();
     this.#filledAt = performance.now();
     return arrivals.map(({ events }, i) => countsOf(events.length, copies[i]!));
-  }
-
-  /** @param last what this returned before: a request may have the same key many times, and the stored event may be large. */
-  #resolveDuplicate(candidate: Candidate, last: StoredEvent | undefined): StoredEvent | undefined {
-    const seq = this.keys.seqOf(candidate);
-    const first = last?.seq === seq ? last : this.#duplicates.find(seq, candidate);
-    if (first !== undefined) candidate.copies.push(this.#duplicates.count(first, candidate));
-    else {
-      this.keys.replace(candidate);
-      this.#rows.insert([candidate]);
-    }
-    return first;
   }
 
   #count(events: number): void {
