@@ -39,10 +39,9 @@ export class ArrivalLog {
     return withDatabase({ data: this.#directory }, (db) =>
       db.transaction(() => {
         const epochs = readEpochs(db);
-        const before = this.#epochs ?? epochs;
-        const isOther = before.at(-1)?.name !== epochs.at(-1)?.name;
-        const restored = isOther ? (sharedUpTo(before, epochs) ?? 0) : undefined;
-        const chunk = arrivalsAfter(db, Math.min(seq, restored ?? seq), limit, this.#filter);
+        const shared = sharedUpTo(this.#epochs ?? epochs, epochs) ?? 0;
+        const restored = shared === Number.MAX_SAFE_INTEGER ? undefined : shared;
+        const chunk = arrivalsAfter(db, Math.min(seq, shared), limit, this.#filter);
         this.#epochs = epochs;
         return {
           ...chunk,
