@@ -1,5 +1,4 @@
-import { hash } from 'node:crypto';
-import type { Database } from 'better-sqlite3';
+import Database from 'better-sqlite3';
 import { isoTime } from '../../base/units.ts';
 import { type BodyPart, bodyParts } from '../../protocol/bodyParts.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
@@ -8,8 +7,6 @@ import type { EventRules } from '../../protocol/validate.ts';
 import { type EventKey, keyOf } from '../read/storedKeys.ts';
 import { keptBodies, type RefusedBody } from './refusedFile.ts';
 
-/** Events that are remembered, to print each only once: some 20 MB. Beyond them, an old event may be printed twice. */
-const REMEMBERED = 200_000;
 const OPEN_OBJECT = 0x7b;
 
 export interface LinesOptions {
@@ -25,29 +22,25 @@ export interface LinesOptions {
  * came several times only the last.
  */
 export function* refusedLines(
-  db: Database,
+  db: Database.Database,
   { sender, rules, isStored, onDamaged }: LinesOptions,
 ): Generator<{ readonly id: string; readonly line: string }> {
-  const lastPlaces = new Map<string, string>();
-  for (const { name, place } of eventsOf(db, sender, () => {}))
-    if (lastPlaces.size < REMEMBERED || lastPlaces.has(name)) lastPlaces.set(name, place);
-  for (const { request, part, key, name, place } of eventsOf(db, sender, onDamaged)) {
-    const isLast = (lastPlaces.get(name) ?? place) === place;
-    if (isLast && !isStored(key)) yield { id: request.id, line: lineOf(request, part, rules) };
-  }
-}
-
-/** @yields all events with their places, and with a short hash of their keys; of the bytes of one without a key. */
-function* eventsOf(db: Database, sender: string | null, onDamaged: LinesOptions['onDamaged']) {
+  // A temporary file, because the lines may be larger than the memory. A line that replaces another one gets the last rowid.
+  const lines = new Database('');
+  lines.exec('BEGIN; CREATE TABLE line (event PRIMARY KEY, id, line)');
+  const put = lines.prepare('REPLACE INTO line VALUES (?, ?, ?)');
   for (const request of keptBodies(db, sender)) {
     if (request.body === undefined) onDamaged(request.id);
     for (const part of request.body === undefined ? [] : bodyParts(request.body)) {
       const key = keyOf(part);
-      const identity = key === undefined ? part.bytes : `${key.sessionId}\n${key.eventId}\n${key.revision}`;
-      const name = hash('sha256', identity, 'buffer').toString('latin1', 0, 12);
-      yield { request, part, key, name, place: `${request.seq} ${part.index}` };
+      if (isStored(key)) continue;
+      const event = key === undefined ? part.bytes : `${key.sessionId}\n${key.eventId}\n${key.revision}`;
+      put.run(event, request.id, lineOf(request, part, rules));
     }
   }
+  const inOrder = lines.prepare<[], { id: string; line: string }>('SELECT id, line FROM line ORDER BY rowid');
+  yield* inOrder.iterate();
+  lines.close();
 }
 
 function lineOf({ id, at_ms }: RefusedBody, { index, bytes, isJson }: BodyPart, rules: EventRules): string {
