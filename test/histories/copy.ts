@@ -94,7 +94,6 @@ export class Copy {
       const possible: Lost['possible'] = new Map();
       for (const arrival of readStored(this.#newest, this.#model, false) ?? []) {
         const sent = sentOf(arrival);
-        this.#model.shipped(arrival, sent);
         possible.set(sent.key, [{ sent, seq: arrival.seq, receivedMs: arrival.receivedMs }]);
       }
       return {
