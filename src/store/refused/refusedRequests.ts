@@ -90,12 +90,9 @@ export class RefusedRequests {
   async begin(isStored: (key: EventKey | undefined) => boolean): Promise<void> {
     for (; !this.#isClosed; await sleep(limits.REFUSED_CHECK_MS, undefined, { ref: false })) {
       this.#logged.clear();
-      try {
-        await this.delete({ beforeMs: Date.now() - limits.REFUSED_MS });
-        await this.#forgetStored(isStored);
-      } catch {
-        // The next request meets the same fault.
-      }
+      const old = this.delete({ beforeMs: Date.now() - limits.REFUSED_MS });
+      // The next request meets the same fault.
+      await old.then(() => this.#forgetStored(isStored)).catch(() => {});
     }
   }
 
