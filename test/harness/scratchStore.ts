@@ -115,11 +115,6 @@ export class Committer {
   }
 }
 
-/** @returns the steps among what retention yields: not the pauses after its reads. */
-export function* stepsOf(steps: Iterable<(() => void) | undefined>): Generator<() => void> {
-  for (const step of steps) if (step !== undefined) yield step;
-}
-
 /** Makes the checksums right of events `e` that a test has changed. @param where in SQL; absent: all. */
 export function reseal(db: Database.Database, where = 'true'): void {
   const rows = db.prepare<[], StoredEvent>(`SELECT ${EVENT_COLUMNS} FROM ${EVENTS} WHERE ${where}`);

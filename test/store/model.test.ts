@@ -14,7 +14,7 @@ import { type ReadEvent, readSession } from '../../src/store/read/sessionReader.
 import { listSessions, lostBounds, type SessionLine, sessionId } from '../../src/store/read/sessions.ts';
 import { temporaryFolder } from '../harness/daemon.ts';
 import { event } from '../harness/events.ts';
-import { Committer, court, keyState, stepsOf, unbindable } from '../harness/scratchStore.ts';
+import { Committer, court, keyState, unbindable } from '../harness/scratchStore.ts';
 import { countsAreRight } from '../harness/storedReader.ts';
 
 const IDS = ['a', 'b', 'c', 'd', 'e'];
@@ -140,9 +140,9 @@ class Pair {
   #tidy(): void {
     const { step } = this.#committer.steps;
     const swept = this.#db.prepare('SELECT id FROM session WHERE first_ns IS NULL').pluck().all();
-    for (const remove of stepsOf(keysWithoutEvent(this.#db))) step(remove);
+    for (const remove of keysWithoutEvent(this.#db)) step(remove);
     step(() => deleteEmptySessions(this.#db, this.#committer.steps));
-    for (const note of stepsOf(lostBounds(this.#db))) step(note);
+    for (const note of lostBounds(this.#db)) step(note);
     const lost = 'SELECT count(*) FROM session WHERE events > 0 AND (first_ns IS NULL OR last_ns IS NULL)';
     if (this.#db.prepare(lost).pluck().get() !== 0) throw new Error('the first and the last are not noted');
     const left =

@@ -86,7 +86,7 @@ export async function applyLedger(db: Database): Promise<void> {
   const ledger = readErasures(db).filter(({ finishedMs }) => finishedMs === null);
   if (ledger.length === 0) return;
   for (const step of erasing(db, new Redactor(ledger), new Erased())) {
-    if (step !== undefined) db.transaction(step).immediate();
+    db.transaction(step).immediate();
     // Signals are handled between two turns of the event loop.
     await setImmediate();
   }
@@ -98,7 +98,7 @@ export async function applyLedger(db: Database): Promise<void> {
  * Takes the players of a redactor out of all events that are stored now, and deletes the conflict copies that name them. Events that
  * arrive meanwhile are redacted on arrival.
  * @param on is called with how many were read. @param rows a fifth of the events that one step reads.
- * @yields steps that change something: without them, `tally` has what they would change.
+ * @yields steps: if none is run, `tally` has what they would change.
  */
 function* erasing(
   db: Database,
@@ -126,21 +126,22 @@ function* erasing(
       tally.sessions = sessions.add(event.sessionId).size;
       tally[left.payload === NOTHING.payload ? 'emptied' : 'renamed']++;
     }
-    const step = () => {
+    yield () => {
       for (const left of lefts) update.run(left);
     };
-    yield lefts.length === 0 ? undefined : step;
     on(upTo - first + 1);
     after = upTo;
   }
-  const copies = db.prepare<[], number>('SELECT turn FROM conflict_copy').pluck();
-  const copy = db.prepare<[number], string | null>('SELECT event FROM conflict_copy WHERE turn = ?').pluck();
+  const copies = db.prepare<[], { turn: number; event: string | null }>(
+    'SELECT turn, event FROM conflict_copy',
+  );
+  const turns: number[] = [];
+  for (const { turn, event } of copies.iterate()) if (redactor.names(event ?? '')) turns.push(turn);
+  tally.conflictCopies = turns.length;
   const remove = db.prepare<[number]>('DELETE FROM conflict_copy WHERE turn = ?');
-  for (const turn of copies.all()) {
-    const isNamed = redactor.names(copy.get(turn) ?? '');
-    if (isNamed) tally.conflictCopies++;
-    yield isNamed ? () => void remove.run(turn) : undefined;
-  }
+  yield () => {
+    for (const turn of turns) remove.run(turn);
+  };
 }
 
 /**

@@ -3,9 +3,6 @@ import { EARLIEST_RECEIVED_MS } from '../../base/limits.ts';
 import { LOOK_ROWS } from '../db/sizes.ts';
 import { sessionId } from '../read/sessions.ts';
 
-/** Events that are looked at, for each that a step may delete. */
-const LOOKS_PER_ROW = 10;
-
 /** Which events a prune deletes: milliseconds since 1970-01-01T00:00:00Z. */
 export interface PruneSelection {
   /** Events that were received before this are old. */
@@ -43,44 +40,38 @@ export function isOfAll({ type, session }: PruneSelection): boolean {
 /**
  * Finds the events to delete: the log up to its last old event before the first one that is younger than the age and not in the
  * future. So events from a time with a wrong clock are deleted with their neighbours, and a wrong clock now deletes little.
- * @param rows how many events a batch has at most. @param tally counts them.
- * @yields the seqs of events in batches, in order of arrival, each event once; a batch may be empty.
+ * @param tally counts them.
+ * @yields their seqs after each short read, in order of arrival, each once; often none.
  * @throws {OperatorError} if there is no such session.
  */
 export function* expiredEvents(
   db: Database,
   { nowMs, beforeMs, type, session: name, hold }: PruneSelection,
-  rows: () => number,
   tally: Expired,
-): Generator<readonly number[]> {
-  const session = name === undefined ? undefined : sessionId(db, name);
-  const of = session === undefined ? 'event' : 'session_event WHERE session = @session';
-  const bounds = db.prepare<[object], [first: number | null, last: number | null]>(
-    `SELECT (SELECT min(seq) FROM ${of}), (SELECT max(seq) FROM ${of})`,
-  );
-  const [first, last] = bounds.raw().get({ session }) ?? [];
-  const end = session === undefined ? yield* lastBefore(db, beforeMs, nowMs) : (last ?? 0);
-  const heldFrom = hold ? Math.max(hold.afterSeq, yield* lastBefore(db, hold.beforeMs, nowMs)) : end;
-  const isType = type === undefined ? '' : 'AND origin IN (SELECT id FROM origin WHERE type = @type)';
-  const isSession = session === undefined ? '' : 'AND session = @session';
-  const read = db.prepare<[object], { readonly seq: number; readonly session: number }>(`
-    SELECT seq, session FROM event WHERE seq > @after AND seq <= @upTo ${isSession} ${isType} ORDER BY seq LIMIT @limit`);
+): Generator<number[]> {
+  const session = name === undefined ? null : sessionId(db, name);
+  const ofSession = 'SELECT min(seq), max(seq) FROM session_event WHERE session = ?';
+  const bounds = db.prepare<[number], [first: number, last: number]>(ofSession).raw();
+  const [first, last] = session === null ? [1, yield* lastBefore(db, beforeMs, nowMs)] : bounds.get(session)!;
+  const heldFrom = hold ? Math.max(hold.afterSeq, yield* lastBefore(db, hold.beforeMs, nowMs)) : last;
+  const read = db.prepare<[object], { seq: number; session: number; isAsked: number }>(`
+    SELECT seq, session, (@session IS NULL OR session = @session)
+           AND (@type IS NULL OR origin IN (SELECT id FROM origin WHERE type = @type)) AS isAsked
+      FROM event WHERE seq > @after AND seq <= @last ORDER BY seq LIMIT ${LOOK_ROWS}`);
   const sessions = new Set<number>();
-  for (let after = (first ?? 1) - 1; after < end; ) {
-    const limit = rows();
-    const upTo = Math.min(end, after + LOOKS_PER_ROW * limit);
-    const found = read.all({ session, type, after, upTo, limit });
-    const due = found.filter(({ seq }) => seq <= heldFrom);
-    tally.held += found.length - due.length;
+  const rowsAfter = (after: number) => read.all({ session, type: type ?? null, after, last });
+  for (let rows = rowsAfter(first - 1); rows.length > 0; rows = rowsAfter(rows.at(-1)!.seq)) {
+    const asked = rows.filter(({ isAsked }) => isAsked);
+    const due = asked.filter(({ seq }) => seq <= heldFrom);
+    tally.held += asked.length - due.length;
     tally.events += due.length;
     for (const { session } of due) tally.sessions = sessions.add(session).size;
     yield due.map(({ seq }) => seq);
-    after = found.length < limit ? upTo : found.at(-1)!.seq;
   }
 }
 
 /** @yields nothing, after each of many short reads. @returns the seq of the last event of the prefix; 0: there is none. */
-function* lastBefore(db: Database, beforeMs: number, nowMs: number): Generator<readonly number[], number> {
+function* lastBefore(db: Database, beforeMs: number, nowMs: number): Generator<number[], number> {
   const read = db.prepare<[number], { readonly seq: number; readonly ms: number }>(
     `SELECT seq, received_ms AS ms FROM event WHERE seq > ? ORDER BY seq LIMIT ${LOOK_ROWS}`,
   );

@@ -9,9 +9,6 @@ import { lostBounds } from '../read/sessions.ts';
 import { Expired, expiredEvents, isOfAll, type PruneSelection } from './expiredEvents.ts';
 import { paceOf, runSteps, type Step, type StepContext, type StepWriter } from './steps.ts';
 
-/** Events that a dry run reads at a time. */
-const COUNTED_ROWS = 1_000;
-
 /** What holds events besides the events themselves, and is as old as those that a prune deletes. */
 export interface OldRecords {
   /** Events that came again with other content, as old as the last time. */
@@ -59,8 +56,11 @@ export async function pruneEvents(context: StepContext, selection: PruneSelectio
   function* steps(): Generator<Step> {
     if (isOfAll(selection)) yield () => void db.prepare(`DELETE ${OLD_COPIES}`).run(selection);
     const remove = eventRemoval(db);
-    for (const seqs of expiredEvents(db, selection, () => paceOf(writer).rows, tally)) {
-      yield seqs.length === 0 ? undefined : () => remove(seqs);
+    for (const seqs of expiredEvents(db, selection, tally)) {
+      do {
+        const some = seqs.splice(0, paceOf(writer).rows);
+        yield () => remove(some);
+      } while (seqs.length > 0);
       on(tally.events);
     }
     yield* keysWithoutEvent(db);
@@ -81,7 +81,7 @@ export function freeBytesIn(db: Database): number {
 /** @returns what `pruneEvents` would delete now, and the number of all events (`of`). */
 export function countExpired(db: Database, selection: PruneSelection): Expired & { readonly of: number } {
   const tally = new Expired();
-  for (const _seqs of expiredEvents(db, selection, () => COUNTED_ROWS, tally));
+  for (const _seqs of expiredEvents(db, selection, tally));
   return { ...tally, of: db.prepare<[], number>('SELECT count(*) FROM event').pluck().get()! };
 }
 
@@ -104,6 +104,7 @@ export function eventRemoval(db: Database): (seqs: readonly number[]) => void {
   ].map((sql) => db.prepare<[{ seqs: string }]>(sql));
   const countSessions = sessionCounter(db);
   return (seqs) => {
+    if (seqs.length === 0) return;
     countSessions();
     for (const statement of statements) statement.run({ seqs: JSON.stringify(seqs) });
   };

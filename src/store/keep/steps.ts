@@ -35,8 +35,8 @@ export interface StepContext {
 /** Called with how many events are done. */
 export type StepProgress = (events: number) => void;
 
-/** A transaction, which may be repeated; undefined after a read that found nothing to change. */
-export type Step = (() => void) | undefined;
+/** A transaction, which may be repeated. It may change nothing. */
+export type Step = () => void;
 
 /** How much a step may change now. */
 export function paceOf({ isServing }: Pick<StepWriter, 'isServing'>): { rows: number; pauseMs: number } {
@@ -45,14 +45,14 @@ export function paceOf({ isServing }: Pick<StepWriter, 'isServing'>): { rows: nu
 
 /**
  * Runs the short transactions of a prune or an erasure while events come in: with a pause after each, behind long readers, and on a full
- * disk.
+ * disk. To that it returns free pages, until there is room for the reserve and as much again.
  * @throws {SqliteError} after the last attempt, and an AbortError.
  */
 export async function runSteps({ db, writer, signal }: StepContext, steps: Iterable<Step>): Promise<void> {
   const directory = DataDirectory.of(db.name);
   const rest = (ms: number) => sleep(ms, undefined, { signal });
   let isDiskFull = false;
-  const commit = async (step: () => void) => {
+  const commit = async (step: Step) => {
     for (let attempt = 1; ; attempt++) {
       try {
         return writer.step(step);
@@ -74,24 +74,19 @@ export async function runSteps({ db, writer, signal }: StepContext, steps: Itera
   try {
     for (const step of steps) {
       // While a reader stays open, the WAL would grow with each step until events are rejected.
-      for (; step !== undefined && isWalLong(db); await rest(READER_WAIT_MS)) writer.schedule();
-      if (step !== undefined) await commit(step);
+      for (; isWalLong(db); await rest(READER_WAIT_MS)) writer.schedule();
+      await commit(step);
       await rest(paceOf(writer).pauseMs);
     }
-  } finally {
-    if (isDiskFull) await refill();
-  }
-
-  /** Returns free pages to the disk until the reserve is whole again, with as much room again. */
-  async function refill(): Promise<void> {
-    try {
+    while (isDiskFull && freeBytes(directory) < 2 * RESERVE_BYTES) {
+      if (db.pragma('freelist_count', { simple: true }) === 0) break;
+      // Not `simple`: the pragma returns a row for each page.
+      await commit(() => void db.pragma(`incremental_vacuum(${RETURNED_PAGES})`));
       writer.truncateWal();
-      while (freeBytes(directory) < 2 * RESERVE_BYTES && db.pragma('freelist_count', { simple: true })) {
-        // Not `simple`: the pragma returns a row for each page.
-        await commit(() => void db.pragma(`incremental_vacuum(${RETURNED_PAGES})`));
-        writer.truncateWal();
-      }
-    } finally {
+    }
+  } finally {
+    if (isDiskFull) {
+      writer.truncateWal();
       fillReserve(directory);
       writer.holds.delete('full');
     }

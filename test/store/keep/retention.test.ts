@@ -39,7 +39,7 @@ t.test('a prune deletes the log up to its last old event before the first young 
   for (const [what, daysAgo, deleted] of table) {
     for (const [i, days] of daysAgo.entries()) setTime.run(NOW - days * DAY_MS, i + 1);
     const which = { beforeMs: NOW - DAYS * DAY_MS, nowMs: NOW };
-    const seqs = [...expiredEvents(db, which, () => 2, new Expired())].flat();
+    const seqs = [...expiredEvents(db, which, new Expired())].flat();
     t.strictSame(
       seqs,
       [1, 2, 3, 4, 5, 6].filter((seq) => seq <= deleted),
