@@ -27,8 +27,8 @@ export function bodyParts(body: Buffer): BodyPart[] {
     if (parts.length === PARTS_MAX) throw json.syntaxError();
     const from = json.at;
     const { sent, fault } = readEvent(json);
-    const bytes = body.subarray(from, json.at);
-    parts.push({ index: parts.length, bytes, isJson: fault === undefined, sent });
+    const isJson = fault === undefined || (fault.code === 'too_deep' && fault === json.fault);
+    parts.push({ index: parts.length, bytes: body.subarray(from, json.at), isJson, sent });
   });
   // The end of an array may have been cut off.
   const isParted = json.peek() === '' && parts.some(({ isJson }) => isJson);

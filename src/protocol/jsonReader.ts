@@ -43,7 +43,7 @@ export class JsonReader {
   nameTo = 0;
   /** Whether a number that overflows a double was met, since this was last set to false: one that `read` has not returned. */
   isTooLarge = false;
-  /** The first fault since `beginEvent` behind which the text could be read on. */
+  /** The fault since `beginEvent` behind which the text could be read on, the first that is no JSON; none if the event was cut off. */
   fault: JsonError | undefined;
   #values = 0;
   #depth = 0;
@@ -85,10 +85,10 @@ export class JsonReader {
 
   /** @param error if the event could not be read to its end: it is not certain where the next one begins. @returns its fault. */
   endEvent(from: number, error?: JsonError): JsonError | undefined {
-    if (error !== undefined) this.at = this.#end;
+    if (error !== undefined) [this.at, this.fault] = [this.#end, undefined];
     if (!this.#isUtf8 && !isUtf8(this.#bytes.subarray(from, this.at)))
       return new JsonError('invalid_json', NOT_UTF8, from);
-    return this.fault ?? error;
+    return error ?? this.fault;
   }
 
   /** Moves to the next byte that is not white space. */
@@ -217,9 +217,9 @@ export class JsonReader {
     const [word, invalid] = LITERAL.exec(this.#latin1) ?? [];
     if (word === undefined) throw this.syntaxError();
     this.at += word.length;
-    if (invalid === undefined) return;
+    if (invalid === undefined || this.fault?.code === 'invalid_json') return;
     const why = `${invalid} at byte ${from}. JSON has no such number: omit the member`;
-    this.fault ??= new JsonError('invalid_json', `is not JSON: ${why}`, from);
+    this.fault = new JsonError('invalid_json', `is not JSON: ${why}`, from);
   }
 
   /** @returns the byte at an offset; -1 at the end. */

@@ -68,9 +68,17 @@ t.test('a body with too many events, levels or values is parted', async (t) => {
   const lines = await exported(box);
   t.equal(lines.length, 503);
   t.strictSame(lines[500]!.faults, []);
-  t.match(lines[501]!.faults, [{ path: '', message: /deeper than 32/ }]);
+  t.match(lines[501], {
+    faults: [{ path: '', message: /deeper than 32/ }],
+    event: { event_id: deep.event_id },
+  });
   t.match(lines[502]!.faults, [{ path: '', message: /JSON values/ }]);
-  t.equal((await imported(t, box, lines.slice(0, 501))).accepted, 501);
+  const flat = { ...lines[501]!, event: { ...deep, payload: {} } };
+  t.equal((await imported(t, box, [...lines.slice(0, 501), flat])).accepted, 502);
+  t.equal((await exported(box)).length, 1, 'the key of the deep one is stored');
+  const broken = [',"x":NaN}', ',"x"'].map((end) => JSON.stringify(deep).replace(/}$/, end));
+  for (const body of [...broken, JSON.stringify(deep).replaceAll('[', '['.repeat(50))]) await box.post(body);
+  for (const { event } of (await exported(box)).slice(1)) t.equal(event, undefined, 'no JSON');
 });
 
 t.test('a second after a rejection, a kill -9 loses nothing of it', async (t) => {
