@@ -95,7 +95,7 @@ export class TokenVerifier {
       'UPDATE token SET revoked_ms = expires_ms WHERE id = ? AND revoked_ms IS NULL',
     );
     for (const [id, use] of this.#uses) write.run({ ...use, id });
-    for (const { id, endsAt } of this.#tokens) if (endsAt <= now) end.run(id);
+    for (const { id, endsAt } of this.#tokens) if (Number.isFinite(endsAt) && endsAt <= now) end.run(id);
     this.#usesWrittenAt = now;
   }
 
