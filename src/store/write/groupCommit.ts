@@ -145,31 +145,40 @@ export class GroupCommit {
     if (this.#queue.length > 0 || this.checkpoints.isDue) this.schedule();
   }
 
-  #commit(group: readonly QueuedRequest[]): void {
+  /** @returns whether they have been answered: if somebody holds a lock, they wait in the queue. */
+  #commit(group: readonly QueuedRequest[]): boolean {
     try {
       const counts = this.appender.commit(group);
       this.#locksMet = 0;
       for (const [i, request] of group.entries()) request.resolve(counts[i]!);
+      return true;
     } catch (error) {
-      this.#groupFailed(group, error);
+      return this.#groupFailed(group, error);
     }
   }
 
-  #groupFailed(group: readonly QueuedRequest[], error: unknown): void {
+  #groupFailed(group: readonly QueuedRequest[], error: unknown): boolean {
     const kind = failureKind(error);
-    if (kind === 'busy') return this.#retryLater(group);
+    if (kind === 'busy') {
+      this.#retryLater(group);
+      return false;
+    }
     if (group.length === 1 || kind === 'full' || kind === 'fatal') {
       this.#failed(error);
       const reason = kind === 'unexpected' ? error : unavailable(kind === 'fatal' ? 'failed' : kind);
       for (const { reject } of group) reject(reason);
-      return;
+      return true;
     }
     // One request of the group caused it: each gets its own transaction, so that only that one fails.
-    for (const request of group) {
+    for (const [i, request] of group.entries()) {
       const reason = this.#refusal;
-      if (reason === undefined) this.#commit([request]);
-      else request.reject(unavailable(reason));
+      if (reason !== undefined) request.reject(unavailable(reason));
+      else if (!this.#commit([request])) {
+        this.#queue.splice(1, 0, ...group.slice(i + 1));
+        return false;
+      }
     }
+    return true;
   }
 
   /** On a timer, because waiting inside SQLite would block the event loop. */

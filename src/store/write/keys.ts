@@ -92,8 +92,8 @@ export class EventKeys {
   }
 
   /**
-   * Moves the next keys to the file. Call it inside a transaction of its own, between commits; if that fails, the next call repeats
-   * the step. Keys that came after the move began stay in memory. A crash leaves some in both places, which OR IGNORE skips.
+   * Moves the next keys to the file. Call it inside a transaction of its own, between commits; if that fails, a later move has its keys
+   * too. Keys that came after the move began stay in memory. A crash leaves some in both places, which OR IGNORE skips.
    */
   moveStep(): void {
     if (this.#moveUpTo <= this.#movedUpTo) this.#moveUpTo = this.nextSeq - 1;
