@@ -212,15 +212,17 @@ export class RefusedRequests {
       }
       return work(this.#db);
     } catch (error) {
-      if (failureKind(error) !== 'damaged') {
-        this.#lose(NOT_KEPT, { reason: (error as Error).message });
-        return this.#giveUp();
+      try {
+        if (failureKind(error) !== 'damaged') throw error;
+        // So that a person can read the rest of it; only the newest, so that a bad disk does not fill with them.
+        const file = this.#options.directory.file('refusedAside');
+        fs.renameSync(path, file);
+        this.#remove();
+        this.#lose(SET_ASIDE, { file });
+      } catch (reason) {
+        this.#lose(NOT_KEPT, { reason: (reason as Error).message });
+        this.#giveUp();
       }
-      // So that a person can read the rest of it; only the newest, so that a bad disk does not fill with them.
-      const file = this.#options.directory.file('refusedAside');
-      fs.renameSync(path, file);
-      this.#remove();
-      this.#lose(SET_ASIDE, { file });
     }
   }
 

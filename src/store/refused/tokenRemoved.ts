@@ -4,6 +4,10 @@
  */
 export function tokenRemoved(text: string, token: string | undefined): string {
   if (token === undefined) return text;
-  const chars = [...token].map((char) => `(?:${char}|\\\\u00${char.charCodeAt(0).toString(16)})`);
-  return text.replace(new RegExp(chars.join('\\0{0,3}'), 'gi'), '(token removed)');
+  const between = '\\0{0,3}';
+  const chars = [...token].map((char) => {
+    const escaped = ['\\\\', ...`u00${char.charCodeAt(0).toString(16)}`];
+    return `(?:${char}|${escaped.join(between)})`;
+  });
+  return text.replace(new RegExp(chars.join(between), 'gi'), '(token removed)');
 }
