@@ -68,11 +68,12 @@ export function writeParts(copy: Database, parts: readonly TablePart[]): void {
     const columns = columnsOf(copy, table);
     const values = columns.map((name) => `@${name}`);
     const isSame = columns.map((name) => `${name} IS @${name}`).join(' AND ');
-    const put = copy.prepare<[object]>(`
-      INSERT OR REPLACE INTO ${table} (${columns}) SELECT ${values} WHERE NOT EXISTS (SELECT 1 FROM ${table} WHERE ${isSame})`);
-    for (const row of rows) put.run(row);
-    const count = copy.prepare<[], number>(`SELECT count(*) FROM ${table} WHERE ${where}`).pluck().get()!;
-    if (count <= rows.length || KEPT.includes(table)) continue;
+    const put = copy.prepare<[object]>(`INSERT OR REPLACE INTO ${table} (${columns}) VALUES (${values})`);
+    const has = copy.prepare<[object], 1>(`SELECT 1 FROM ${table} WHERE ${isSame}`);
+    const counted = copy.prepare<[], number>(`SELECT count(*) FROM ${table} WHERE ${where}`).pluck();
+    const isEmpty = counted.get() === 0;
+    for (const row of rows) if (isEmpty || has.get(row) === undefined) put.run(row);
+    if (counted.get()! <= rows.length || KEPT.includes(table)) continue;
     // The box has deleted some.
     copy.exec(`DELETE FROM ${table} WHERE ${where}`);
     for (const row of rows) put.run(row);

@@ -17,6 +17,10 @@ import { bytesOf, readEvents, readTables, writeParts } from './copyRows.ts';
 
 /** Bytes that a copy may have beyond twice those of the box, which has deleted them (such as all conflict copies): anybody may fill a copy. */
 const SLACK_BYTES = 64 * 1024 ** 2;
+/** From one comparison of all events to the next: a prune deletes some all the time. */
+const COMPARE_MS = 60_000;
+/** It becomes a file name, and may come from somebody else's database. */
+const EPOCH = /^[0-9a-f]{24}$/;
 
 /** The place has the copy of another box, or a file that is none: it is not touched. */
 export class ForeignCopy extends OperatorError {}
@@ -41,6 +45,8 @@ export class CopyFollower {
   #isElsewhere = false;
   /** The deletions and finished erasures of the box that the copy has followed; undefined: nothing is known of it. */
   #followed: string | undefined;
+  /** When that may be looked at again, in milliseconds of the monotonic clock. */
+  #compareFrom = 0;
   /** What box and copy were when there was nothing left to do. */
   #seen: string | undefined;
 
@@ -63,14 +69,16 @@ export class CopyFollower {
     this.#followed = undefined;
     try {
       const changes = await withDatabase({ data: this.#box }, changesOf);
+      const isDue = followed === undefined || (changes !== followed && performance.now() > this.#compareFrom);
+      if (isDue) this.#compareFrom = performance.now() + COMPARE_MS;
       let after = await this.#step(on);
-      if (changes === followed) after = Number.MAX_SAFE_INTEGER;
+      if (!isDue) after = Number.MAX_SAFE_INTEGER;
       while (after !== undefined) {
         await setImmediate();
         after = await this.#step(on, after);
       }
-      this.#followed = changes;
-      this.#seen = look();
+      this.#followed = isDue ? changes : followed;
+      this.#seen = this.#followed === changes ? look() : undefined;
     } catch (error) {
       if (failureKind(error) !== 'damaged') throw explain(error, this.#place);
       throw new OperatorError(
@@ -139,12 +147,13 @@ export class CopyFollower {
 
   /** Makes room for a new copy. @throws {ForeignCopy} if this one is not of an earlier epoch of the box. */
   #setAside(copied: readonly string[], epochs: readonly string[]): void {
-    if (copied.includes(epochs.at(-1)!) || !epochs.some((epoch) => copied.includes(epoch)))
+    const last = copied.at(-1)!;
+    const isOfBox = epochs.some((epoch) => copied.includes(epoch));
+    if (copied.includes(epochs.at(-1)!) || !isOfBox || !EPOCH.test(last))
       throw new ForeignCopy(
         `${this.#file} is the copy of another box, or of a clone of this one, and was not changed. Use another directory, or after cloning run "sudo courtd ship --new-epoch" on one of them.`,
       );
-    // The epoch may come from somebody else's database.
-    const aside = this.#place.at(`courtd-${encodeURIComponent(copied.at(-1)!)}.db`);
+    const aside = this.#place.at(`courtd-${last}.db`);
     if (fs.existsSync(aside))
       throw new OperatorError(`${aside} exists already. Move it away; then a new copy begins.`);
     publish(this.#file, aside);

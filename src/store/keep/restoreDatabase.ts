@@ -67,7 +67,7 @@ export async function restoreDatabase(
   try {
     enterDirectory(directory);
     directory.make();
-    // Where no database ever was there is no daemon yet, and a lock alone would look like there was one (newDatabase.ts).
+    // Where no database ever was there is no daemon yet, and a lock alone would look like there was one (openDatabase.ts).
     if ([target, directory.file('lock')].some(fs.existsSync)) lock = lockDirectory(directory);
     removeLeftovers(directory.path, (name) => name === path.basename(target));
     createPartial(target);
