@@ -34,11 +34,12 @@ async function conflicts(session: string | undefined, options: DataOption & Json
   const { shown, all } = await withDatabase(options, async (db) => {
     const id = session === undefined ? undefined : sessionId(db, session);
     let shown = 0;
-    for (const conflict of readConflicts(db, id, damage)) {
-      const text = isJson ? `${shown === 0 ? '[\n' : ',\n'}  ${jsonOf(conflict)}` : textOf(conflict);
-      await write(text);
-      shown++;
-    }
+    for (const some of readConflicts(db, id, damage))
+      for (const conflict of some) {
+        const text = isJson ? `${shown === 0 ? '[\n' : ',\n'}  ${jsonOf(conflict)}` : textOf(conflict);
+        await write(text);
+        shown++;
+      }
     if (isJson) await write(shown === 0 ? '[]\n' : '\n]\n');
     return { shown, all: countConflicts(db, id) };
   });

@@ -6,6 +6,9 @@ import { withDatabase } from '../db/openDatabase.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
 import { type ArrivalFilter, arrivalsAfter, beforeNewest } from './arrivals.ts';
 
+/** The header of the WAL index: it changes with every commit, and holds the number of frames (SQLite, "WAL-mode File Format", 2.1). */
+const INDEX_HEADER = { bytes: 96, framesAt: 16 } as const;
+
 /** A chunk, and the restore before it, if there is one. */
 export type Arrivals = Awaited<ReturnType<ArrivalLog['after']>>;
 
@@ -82,17 +85,18 @@ export function lookOf(directory: DataDirectory): string {
   return `${stat.dev}:${stat.ino}:${stat.mtimeNs}:${stat.size}:${indexHeader(directory)}`;
 }
 
-/**
- * @returns the header of the WAL index, which changes with every commit (SQLite, "WAL-mode File Format", 2.1); empty if the WAL has no
- * frames or no process has the database open.
- */
+/** @returns the header of the WAL index; empty if the WAL is empty or no process has the database open. */
 function indexHeader(directory: DataDirectory): string {
+  let fd: number | undefined;
   try {
-    const header = fs.readFileSync(directory.file('shm')).subarray(0, 96);
-    const frames = header.readUInt32LE(16);
-    return frames === 0 ? '' : header.toString('latin1');
+    fd = directory.open('shm', fs.constants.O_RDONLY);
+    const header = Buffer.alloc(INDEX_HEADER.bytes);
+    fs.readSync(fd, header);
+    return header.readUInt32LE(INDEX_HEADER.framesAt) === 0 ? '' : header.toString('latin1');
   } catch {
     // Not accessible, for example: opening the database will report why.
     return '';
+  } finally {
+    if (fd !== undefined) fs.closeSync(fd);
   }
 }

@@ -14,15 +14,21 @@ export interface NamedEvent extends StoredEvent {
 /**
  * Reads every event once, in short reads: no index of players is kept, which would cost ingest (../../ARCHITECTURE.md#players).
  * @param damage takes what is damaged, and left out.
- * @yields events in the order of arrival. Those up to `upTo` have been read; `lastSeq` is the highest now.
+ * @yields events in the order of arrival. Those up to `upTo` have been read; `lastSeq` is the highest when the read began.
  */
 export function* readNamed(db: Database, damage: Damage) {
-  for (let [upTo, isLast] = [0, false]; !isLast; ) {
+  let lastSeq: number | undefined;
+  for (let upTo = 0; upTo < (lastSeq ?? 1); ) {
     const chunk = arrivalsAfter(db, upTo, READ_CHUNK_ROWS, {}, damage);
-    ({ upTo, isLast } = chunk);
-    const named = chunk.events.map((event) => ({ ...event, player: playerOf(event.payload) }));
-    const events = named.filter((event): event is NamedEvent => event.player !== undefined);
-    yield { events, upTo, lastSeq: chunk.lastSeq };
+    lastSeq ??= chunk.lastSeq;
+    upTo = Math.min(chunk.upTo, lastSeq);
+    const events: NamedEvent[] = [];
+    for (const event of chunk.events) {
+      const player = playerOf(event.payload);
+      // The last chunk may have some that came meanwhile.
+      if (player !== undefined && event.seq <= lastSeq) events.push({ ...event, player });
+    }
+    yield { events, upTo, lastSeq };
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { READ_CHUNK_BYTES } from '../../base/limits.ts';
 import { isIntact, type SummedRow } from '../db/checksum.ts';
+import { keyHash } from '../db/keyHash.ts';
 import type { Damage } from './damage.ts';
 
 /** A row with EVENT_COLUMNS, once it is verified. */
@@ -42,14 +43,18 @@ export function chunkOf<Row extends StoredEvent>(rows: Iterable<Row>, damage: Da
 
 /**
  * @param session its id.
- * @returns every stored revision of one event, in ascending order, with how many copies of another JSON value came later.
+ * @returns every stored revision of one event, in ascending order, with how many copies of another JSON value came later. The keys of
+ * the newest events are only in the daemon's memory (keys.ts), so those events are searched.
  * @param damage takes the revisions that are damaged, and left out.
  */
 export function findRevisions(db: Database, session: number, eventId: string, damage: Damage) {
   const find = db.prepare<[object], StoredEvent & { readonly conflictingCopies: number }>(`
     SELECT ${EVENT_COLUMNS}, ifnull(c.copies, 0) AS conflictingCopies
       FROM ${EVENTS} LEFT JOIN conflict c ON c.session = e.session AND c.seq = e.seq
-     WHERE e.session = @session AND e.event_id = @eventId AND e.seq IN (SELECT seq FROM session_event WHERE session = @session)
+     WHERE e.session = @session AND e.event_id = @eventId AND e.seq IN (
+       SELECT seq FROM key WHERE session = @session AND hash = @hash
+       UNION SELECT seq FROM event WHERE seq > (SELECT up_to FROM flushed) AND event_id = @eventId)
      ORDER BY e.revision`);
-  return find.all({ session, eventId }).filter((event) => isVerified(event, damage));
+  const found = find.all({ session, eventId, hash: keyHash(eventId) });
+  return found.filter((event) => isVerified(event, damage));
 }

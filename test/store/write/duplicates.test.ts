@@ -8,7 +8,7 @@ import { Committer, court, scratch } from '../../harness/scratchStore.ts';
 
 function open(t: Cleanup) {
   const { db } = scratch(t);
-  const read = (session?: number) => readConflicts(db, session, new Damage());
+  const read = (session?: number) => [...readConflicts(db, session, new Damage())].flat();
   return { db, store: new Committer(db), read };
 }
 
