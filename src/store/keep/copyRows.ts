@@ -83,8 +83,7 @@ export function writeParts(copy: Database, parts: readonly TablePart[]): void {
 /**
  * Makes what a copy does not have: the keys of its events, and the counts of its sessions. A copy may still have an event that the box
  * has pruned since, next to the same event as it came again: the later one stays. It may have conflicts of events that it did not follow
- * any more: their seqs will be given to others. Call it inside a transaction, before the database is
- * a box's.
+ * any more: their seqs will be given to others. Call it inside a transaction, before the database is a box's.
  */
 export function completeKeys(db: Database): void {
   db.function('key_hash', { deterministic: true }, keyHash);

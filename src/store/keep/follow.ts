@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { publish } from '../../base/atomicFile.ts';
 import { DataDirectory } from '../../base/dataDirectory.ts';
-import { COMMAND_BUSY_MS } from '../../base/limits.ts';
+import { COMMAND_BUSY_MS, CONFLICT_COPIES, CONFLICT_COPY_BYTES } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { LAST_GIVEN_SEQ, readEpochs } from '../db/epochs.ts';
 import { enterDirectory, isDatabase, makeDatabase, withDatabase } from '../db/openDatabase.ts';
@@ -15,8 +15,9 @@ import { layoutFault } from '../db/startFault.ts';
 import { lookOf } from '../read/arrivalLog.ts';
 import { bytesOf, readEvents, readTables, writeParts } from './copyRows.ts';
 
-/** Bytes that a copy may have beyond twice those of the box, which has deleted them (such as all conflict copies): anybody may fill a copy. */
-const SLACK_BYTES = 64 * 1024 ** 2;
+/** Bytes that a table of a copy may have beyond twice those of the box, which has deleted some: anybody may have filled the copy. */
+const slackBytes = (table: string) =>
+  16 * 1024 ** 2 + (table === 'conflict_copy' ? CONFLICT_COPIES * CONFLICT_COPY_BYTES : 0);
 /** From one comparison of all events to the next: a prune deletes some all the time. */
 const COMPARE_MS = 60_000;
 /** It becomes a file name, and may come from somebody else's database. */
@@ -105,7 +106,7 @@ export class CopyFollower {
         db.transaction(() => boxFor(have, db, after))(),
       );
       for (const { table, where, bytes } of box.parts)
-        if (bytesOf(copy, table, where) > 2 * bytes + SLACK_BYTES)
+        if (bytesOf(copy, table, where) > 2 * bytes + slackBytes(table))
           this.#assert(`has far more in its table ${table} than this box`);
       const epoch = box.epochs.at(-1)!;
       const copied = readEpochs(copy).map(({ name }) => name);

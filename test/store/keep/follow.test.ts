@@ -139,8 +139,8 @@ t.test('a copy can be restored after each of its transactions', async (t) => {
 
 t.test('a copy that somebody filled is not read as a whole', async (t) => {
   for (const fill of [
-    "INSERT INTO session (name) VALUES (printf('%.*c', 70000000, 'a'))",
-    "UPDATE event SET payload = printf('%.*c', 70000000, 'a') WHERE seq = 2",
+    "INSERT INTO session (name) VALUES (printf('%.*c', 20000000, 'a'))",
+    "UPDATE event SET payload = printf('%.*c', 20000000, 'a') WHERE seq = 2",
   ]) {
     const box = new CopiedBox(t);
     box.put(...events(3));
