@@ -3,7 +3,7 @@ import { inheritOwner } from './owner.ts';
 
 /** Read and write for owner and group, nothing for others: the database holds what cameras sent, and hashes of tokens. */
 const FILE_MODE = 0o660;
-export const SMALL_FILE_BYTES = 16 * 1024;
+const SMALL_FILE_BYTES = 16 * 1024;
 const { O_NOFOLLOW, O_NONBLOCK } = fs.constants;
 
 /**

@@ -59,7 +59,7 @@ async function exportPlayer(
 ): Promise<void> {
   const damage = new Damage();
   await withDatabase(options, async (db) => {
-    const found: number[] = [];
+    const [ms, found]: [number, number[]] = [Date.now(), []];
     const seq = await eachNamed(db, damage, (events) => {
       for (const event of events) if (event.player === player) found.push(event.seq);
     });
@@ -70,7 +70,7 @@ async function exportPlayer(
         `No event names a player ${JSON.stringify(player)}. "courtd player list" shows those that are named.`,
       );
     }
-    const [sink, ms] = [outputSink(output), Date.now()];
+    const sink = outputSink(output);
     let written = 0;
     for (const events of readPlayer(db, player, found, damage)) {
       await sink.write(events.map(jsonLine).join(''));
@@ -95,7 +95,7 @@ async function eachNamed(
   let last = 0;
   for (const { events, upTo, lastSeq } of readNamed(db, damage)) {
     take(events);
-    last = upTo;
+    last = lastSeq;
     progress.show(() => `${Math.floor((100 * upTo) / lastSeq)} % of the events read`);
     await setImmediate();
   }

@@ -24,7 +24,7 @@ export function lastBackup(directory: DataDirectory): { ms: number | undefined; 
  */
 export function noteBackup(directory: DataDirectory, ms: number | undefined, place: string): void {
   try {
-    const places = new Set([...lastBackup(directory).places, place]);
+    const places = new Set([...lastBackup(directory).places, ...(place.includes('\n') ? [] : [place])]);
     directory.overwrite('backupNote', [new Date(ms ?? 0).toISOString(), ...places, ''].join('\n'));
   } catch {
     // Status then asks for another one within two days.
