@@ -1,7 +1,6 @@
 import type { Database, Transaction } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { keyHash } from '../db/keyHash.ts';
-import { sessionCounter } from '../db/sessionCounter.ts';
 import { COUNTER_PAUSE } from '../db/sizes.ts';
 import type { StoredEvent } from '../read/storedEvent.ts';
 import { type Copy, duplicatesIn } from './duplicates.ts';
@@ -9,6 +8,7 @@ import { eventRows, type NumberedEvent } from './eventRows.ts';
 import { EventKeys, type KeyEntry } from './keys.ts';
 import { readErasures } from './ledger.ts';
 import { Redactor } from './redactor.ts';
+import { SessionCounts } from './sessionCounts.ts';
 
 /** The outcome for one request: `accepted + duplicates` is the number of its events (spec 2.3). */
 export interface Counts {
@@ -47,8 +47,8 @@ export class Appender {
   readonly #duplicates: ReturnType<typeof duplicatesIn>;
   /** Of the players who have been erased, once they have been read. */
   #redactor: Redactor | undefined;
-  /** Makes sessions count their events. Not with each event, which would cost a page: readers add what was not counted. */
-  readonly #countSessions: () => void;
+  /** Not written with each event, which would cost a page: readers add what was not counted. */
+  readonly #counts: SessionCounts;
   /** When the last transaction was complete, but for its COMMIT. */
   #filledAt = 0;
   #uncounted = 0;
@@ -64,7 +64,7 @@ export class Appender {
     this.#rows = eventRows(db);
     this.#duplicates = duplicatesIn(db);
     this.keys = new EventKeys(db);
-    this.#countSessions = sessionCounter(db);
+    this.#counts = new SessionCounts(db);
   }
 
   /** Commits the events of all requests together. @returns the counts of each. @throws {SqliteError} after a rollback. */
@@ -90,7 +90,9 @@ export class Appender {
       events.map((event) => this.#candidate(event, receivedMs, copies[i]!)),
     );
     const known = this.keys.insert(candidates);
-    this.#rows.insert(candidates.filter(({ seq }) => !known.has(seq)));
+    const added = candidates.filter(({ seq }) => !known.has(seq));
+    this.#rows.insert(added);
+    this.#counts.add(added);
     let first: StoredEvent | undefined;
     for (const candidate of candidates) {
       if (!known.has(candidate.seq)) continue;
@@ -101,6 +103,7 @@ export class Appender {
       else {
         this.keys.replace(candidate);
         this.#rows.insert([candidate]);
+        this.#counts.forget();
       }
     }
     this.#count(candidates.length);
@@ -113,7 +116,7 @@ export class Appender {
     this.#uncounted += events;
     const now = performance.now();
     if (this.#uncounted < COUNTER_PAUSE.events || now - this.#countedAt < COUNTER_PAUSE.ms) return;
-    this.#countSessions();
+    this.#counts.write();
     [this.#uncounted, this.#countedAt] = [0, now];
   }
 
@@ -121,6 +124,7 @@ export class Appender {
   forget(): void {
     this.#rows = eventRows(this.#db);
     this.#redactor = undefined;
+    this.#counts.forget();
   }
 
   #candidate(sent: CourtEvent, receivedMs: number, copies: Copy[]): Candidate {
