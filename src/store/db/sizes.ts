@@ -7,7 +7,7 @@ export const GROUP_EVENTS = 4_000;
 export const COUNTER_PAUSE = { ms: 1_000, events: 1_000 } as const;
 
 /** Keys in memory: at which a move to the file begins, at which events are answered 503 because moves fail, and that one step moves. */
-export const KEY_LIMITS = { move: 50_000, most: 1_000_000, step: 2_000 };
+export const KEY_LIMITS = { move: 50_000, most: 1_000_000, step: 1_000 };
 
 /** Frames (pages) in the WAL at which a checkpoint is due. */
 export const CHECKPOINT_FRAMES = 1_000;

@@ -136,13 +136,15 @@ export class GroupCommit {
     this.#isScheduled = false;
     // Before the commit, not after it: by now the answers of the previous group have left.
     if (this.checkpoints.isDue) this.checkpoints.step();
-    // If it fails the keys stay in memory, up to KEY_LIMITS.most of them, and each start reads them back: events are still stored.
-    if (this.appender.keys.isMoveDue && (this.#refusal ?? 'behind') === 'behind')
-      this.aside(() => this.appender.keys.moveStep());
+    const { keys } = this.appender;
+    const isLate = keys.count >= 2 * KEY_LIMITS.move;
+    // While no request waits, until they are too many. If it fails they stay in memory, and each start reads them back.
+    if ((isLate || this.#queue.length === 0) && keys.isMoveDue && (this.#refusal ?? 'behind') === 'behind')
+      this.aside(() => keys.moveStep(isLate ? GROUP_EVENTS : undefined));
     let [events, end] = [0, 0];
     while (end < this.#queue.length && events < GROUP_EVENTS) events += this.#queue[end++]!.events.length;
     if (end > 0) this.#commit(this.#queue.splice(0, end));
-    if (this.#queue.length > 0 || this.checkpoints.isDue) this.schedule();
+    if (this.#queue.length > 0 || this.checkpoints.isDue || (end > 0 && keys.isMoveDue)) this.schedule();
   }
 
   /** @returns whether they have been answered: if somebody holds a lock, they wait in the queue. */

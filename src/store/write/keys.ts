@@ -12,6 +12,8 @@ export interface KeyEntry {
   readonly seq: number;
 }
 
+type LastKey = { readonly session: number; readonly hash: Buffer | null; readonly revision: number | null };
+const ALL_KEYS: LastKey = { session: Number.MAX_SAFE_INTEGER, hash: null, revision: null };
 const SAME = '(session, hash, revision) = (@session, @hash, @revision)';
 
 /**
@@ -28,6 +30,9 @@ export class EventKeys {
   readonly #insert: MultiRowStatement;
   readonly #inFile: MultiRowStatement<{ readonly seq: number }>;
   readonly #seqOf: Statement<[KeyEntry], number>;
+  /** The last key of a step of a move; none of the last step. */
+  readonly #endOfStep: Statement<[number, number], LastKey>;
+  readonly #moveKeys: readonly Statement<[LastKey & { upTo: number }]>[];
   /** The file has the keys of all events up to this seq. */
   #movedUpTo = 0;
   /** Sessions up to this one may have keys in the file. Those of later ones are not looked up there. */
@@ -49,6 +54,14 @@ export class EventKeys {
     const seqIn = (table: string) => `(SELECT seq FROM ${table} WHERE ${SAME})`;
     const seqOf = `SELECT coalesce(${seqIn('recent_key')}, ${seqIn('key')}, 0)`;
     this.#seqOf = db.prepare<[KeyEntry], number>(seqOf).pluck();
+    // In the order of keys, so that a page of the file takes many at once.
+    this.#endOfStep = db.prepare(`
+      SELECT session, hash, revision FROM recent_key WHERE seq <= ?
+       ORDER BY session, hash, revision LIMIT 1 OFFSET ?`);
+    const step =
+      'FROM recent_key WHERE seq <= @upTo AND (session, hash, revision) <= (@session, @hash, @revision)';
+    const copy = `INSERT OR IGNORE INTO key SELECT session, hash, revision, seq ${step} ORDER BY session, hash, revision`;
+    this.#moveKeys = [copy, `DELETE ${step}`].map((sql) => db.prepare(sql));
     this.#readMoved();
     this.nextSeq = db.prepare<[], number>(`SELECT ${LAST_GIVEN_SEQ}`).pluck().get()! + 1;
   }
@@ -94,15 +107,13 @@ export class EventKeys {
   /**
    * Moves the next keys to the file. Call it inside a transaction of its own, between commits; if that fails, a later move has its keys
    * too. Keys that came after the move began stay in memory. A crash leaves some in both places, which OR IGNORE skips.
+   * @param most how many.
    */
-  moveStep(): void {
+  moveStep(most = KEY_LIMITS.step): void {
     if (this.#moveUpTo <= this.#movedUpTo) this.#moveUpTo = this.nextSeq - 1;
-    // In their order, so that a page of the file takes many at once.
-    const next = `FROM recent_key WHERE seq <= ? ORDER BY session, hash, revision LIMIT ${KEY_LIMITS.step}`;
-    const copy = `INSERT OR IGNORE INTO key SELECT session, hash, revision, seq ${next}`;
-    this.#db.prepare(copy).run(this.#moveUpTo);
-    const { changes } = this.#db.prepare(`DELETE ${next}`).run(this.#moveUpTo);
-    if (changes < KEY_LIMITS.step) this.#db.prepare('UPDATE flushed SET up_to = ?').run(this.#moveUpTo);
+    const [upTo, end] = [this.#moveUpTo, this.#endOfStep.get(this.#moveUpTo, most - 1)];
+    for (const statement of this.#moveKeys) statement.run({ ...(end ?? ALL_KEYS), upTo });
+    if (end === undefined) this.#db.prepare('UPDATE flushed SET up_to = ?').run(upTo);
     // Before COMMIT: a key in the file whose session is not looked up there would be stored again.
     this.#readMoved();
   }
