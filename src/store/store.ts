@@ -18,6 +18,7 @@ import type { PruneSelection } from './keep/expiredEvents.ts';
 import { type Pruned, pruneEvents } from './keep/pruneEvents.ts';
 import type { StepContext, StepProgress } from './keep/steps.ts';
 import { TokenVerifier } from './tokens/tokenVerifier.ts';
+import { healNames } from './write/eventRows.ts';
 import { GroupCommit, type GroupCommitEvents } from './write/groupCommit.ts';
 
 /** The store of the daemon: the one writer, the tokens, and the lock that makes it the only one. */
@@ -40,6 +41,7 @@ export class Store {
     this.#directory = directory;
     this.tokens = new TokenVerifier(db, (error) => this.writer.fail(error));
     this.writer = new GroupCommit(db, on, () => this.tokens.writeUses());
+    this.writer.aside(() => healNames(db));
     this.#stops = [
       this.writer.checkpoints.watch((isOver) => this.writer.holds[isOver ? 'add' : 'delete']('walHeld')),
       watchFiles(directory.file('database'), lock.name, (error) => this.writer.fail(error)),

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
  * - busy: another process holds the lock; the same statement will succeed soon.
  * - full: no space on the disk; writes succeed again once there is some. IOERR_SHMSIZE is the same for the -shm file.
  * - fatal: nothing that this process has written can be relied on (../../ARCHITECTURE.md#a-failed-fsync-is-final).
- * - damaged: a page is corrupt or unreadable. The transaction is rolled back: only the requests that need that page fail.
+ * - damaged: a page is corrupt or unreadable, or a constraint that courtd never breaks is broken. The transaction is rolled back: only the requests that need that page fail.
  * - unexpected: a bug; only the request that met it fails.
  */
 export type FailureKind = 'busy' | 'full' | 'fatal' | 'damaged' | 'unexpected';
@@ -14,7 +14,7 @@ const KINDS: ReadonlyArray<readonly [RegExp, FailureKind]> = [
   [/^SQLITE_(BUSY|LOCKED)/, 'busy'],
   [/^SQLITE_(FULL|IOERR_SHMSIZE)/, 'full'],
   [/^SQLITE_(IOERR|CANTOPEN|READONLY|NOMEM|PROTOCOL|AUTH|PERM)/, 'fatal'],
-  [/^SQLITE_(CORRUPT|NOTADB)/, 'damaged'],
+  [/^SQLITE_(CORRUPT|NOTADB|CONSTRAINT)/, 'damaged'],
 ];
 
 /** @returns the error for a value that courtd never writes: the same as for a damaged page. */

@@ -1,8 +1,9 @@
 import type { Database } from 'better-sqlite3';
 import { NAMES_CACHED } from '../../base/limits.ts';
 import type { CourtEvent } from '../../protocol/courtEvent.ts';
-import { checksumOf } from '../db/checksum.ts';
+import { checksumOf, isIntact } from '../db/checksum.ts';
 import { inChunks, multiRowStatement } from '../db/multiRowStatement.ts';
+import { EVENT_COLUMNS, EVENTS, type StoredEvent } from '../read/storedEvent.ts';
 
 /** An event that is to be stored. */
 export interface NumberedEvent {
@@ -18,20 +19,27 @@ export interface NumberedEvent {
 const COLUMNS =
   'seq, session, event_id, revision, eot_ns, eot, origin, confidence, received_ms, checksum, payload, extra, erased';
 const COLUMN_COUNT = COLUMNS.split(',').length;
+/** The tables of names, with the columns that are unique together. */
+const NAMES = {
+  session: ['name'],
+  origin: ['venue', 'court', 'source', 'type', 'schema_version'],
+} as const;
+/** So many events with a name tell whether it is right: one of them may be damaged itself. */
+const ASKED_EVENTS = 10;
 
 /**
  * Inserts rows of events and of their names. Call it inside a transaction that holds the write lock. It remembers ids: make a new one
  * after a rollback, and when names have been deleted (../keep/pruneEvents.ts).
  */
 export function eventRows(db: Database) {
-  const originId = interner(db, 'origin', ['venue', 'court', 'source', 'type', 'schema_version']);
+  const originId = interner(db, 'origin');
   // OR FAIL: a row that fails rolls the whole transaction back anyway, so SQLite need not be able to undo
   // this statement alone, for which it would copy every page before changing it.
   const sql = (values: string) => `INSERT OR FAIL INTO event (${COLUMNS}) VALUES ${values}`;
   const statement = multiRowStatement(db, COLUMN_COUNT, sql);
   return {
     /** @returns the id of a session, which is inserted if it is new. */
-    sessionId: interner(db, 'session', ['name']),
+    sessionId: interner(db, 'session'),
 
     insert(events: readonly NumberedEvent[]): void {
       for (const rows of inChunks(events)) {
@@ -61,23 +69,55 @@ export function eventRows(db: Database) {
 }
 
 /** @returns a function that gives names their id, under which a table has them. */
-function interner(db: Database, table: string, columns: readonly string[]): (...names: string[]) => number {
+function interner(db: Database, table: keyof typeof NAMES): (...names: string[]) => number {
   const known = new Map<string, number>();
+  const columns = NAMES[table];
   const marks = columns.map(() => '?');
-  const find = db
-    .prepare<string[], number>(`SELECT id FROM ${table} WHERE (${columns}) = (${marks})`)
-    .pluck();
+  const where = `(${columns}) = (${marks})`;
+  const find = db.prepare<string[], number>(`SELECT id FROM ${table} WHERE ${where}`).pluck();
+  // `find` reads the index alone.
+  const hasRow = db.prepare<[number, ...string[]]>(
+    `SELECT 1 FROM ${table} NOT INDEXED WHERE id = ? AND ${where}`,
+  );
   const add = db.prepare<string[]>(`INSERT INTO ${table} (${columns}) VALUES (${marks})`);
   return (...names) => {
     // Names contain no control characters, so this is unambiguous.
     const text = names.join('\n');
     const knownId = known.get(text);
     if (knownId !== undefined) return knownId;
-    const id = find.get(...names) ?? Number(add.run(...names).lastInsertRowid);
+    let id = find.get(...names);
+    if (id !== undefined && hasRow.get(id, ...names) === undefined) {
+      healNames(db);
+      id = find.get(...names);
+    }
+    id ??= Number(add.run(...names).lastInsertRowid);
     // All rather than the oldest: a venue has far fewer names than the limit.
     if (known.size >= NAMES_CACHED) known.clear();
     // A part of a body keeps all of it in memory.
     known.set(Buffer.from(text).toString(), id);
     return id;
   };
+}
+
+/**
+ * Makes a table of names and its index anew if they differ, because the disk has changed one of the two: an event is intact only
+ * under the names with which it came. Call it inside a transaction.
+ * @throws {SqliteError} if that is not possible: a page is damaged, or two rows have the same names.
+ */
+export function healNames(db: Database): void {
+  for (const [table, columns] of Object.entries(NAMES)) {
+    const rows = `SELECT id, ${columns} FROM ${table} NOT INDEXED`;
+    const index = `SELECT id, ${columns} FROM ${table} INDEXED BY sqlite_autoindex_${table}_1`;
+    const differing = `SELECT id FROM (${rows} EXCEPT ${index}) UNION SELECT id FROM (${index} EXCEPT ${rows})`;
+    const ids = db.prepare<[], number>(differing).pluck().all();
+    if (ids.length === 0) continue;
+    const newest = `SELECT ${EVENT_COLUMNS} FROM ${EVENTS} WHERE e.${table} = ? ORDER BY e.seq DESC LIMIT ${ASKED_EVENTS}`;
+    const events = db.prepare<[number], StoredEvent>(newest);
+    const damaged = ids.filter((id) => !events.all(id).some(isIntact));
+    db.exec(`CREATE TEMP TABLE healed AS SELECT * FROM ${table} NOT INDEXED`);
+    db.prepare(`
+      UPDATE temp.healed SET (${columns}) = (${columns.map((column) => `i.${column}`)}) FROM (${index}) AS i
+       WHERE i.id = healed.id AND i.id IN (SELECT value FROM json_each(?))`).run(JSON.stringify(damaged));
+    db.exec(`DELETE FROM ${table}; INSERT INTO ${table} SELECT * FROM temp.healed; DROP TABLE temp.healed`);
+  }
 }
