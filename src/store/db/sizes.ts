@@ -10,7 +10,7 @@ export const COUNTER_PAUSE = { ms: 1_000, events: 1_000 } as const;
 export const KEY_LIMITS = { move: 50_000, most: 1_000_000, step: 1_000 };
 
 /** Frames (pages) in the WAL at which a checkpoint is due. */
-export const CHECKPOINT_FRAMES = 1_000;
+export const CHECKPOINT_FRAMES = 2_000;
 /** Frames that the daemon's own thread copies: 4 MiB. A longer checkpoint runs in a worker thread. */
 export const INLINE_CHECKPOINT_FRAMES = 4_000;
 

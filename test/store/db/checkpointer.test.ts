@@ -16,7 +16,7 @@ import { event } from '../../harness/events.ts';
 import { court, fillWal, otherConnection, recorder, scratch } from '../../harness/scratchStore.ts';
 
 /** Frames in the WAL: fewer than a checkpoint is made for, enough for one, and too many for this thread. */
-const [FEW, DUE, LONG] = [900, 1_100, 4_200];
+const [FEW, DUE, LONG] = [1_900, 2_100, 4_200];
 const MIB = 1024 ** 2;
 
 function make(t: Test) {
