@@ -40,10 +40,10 @@ export function readBody(
       } catch (problem) {
         return fail(problem as Error);
       }
-      // Usually the first chunk is the whole body, and needs no copy.
+      // Usually the first chunk is the whole body, and needs no copy and no turn.
       if (body === undefined && chunk.length === declaredBytes) body = chunk;
       else body = append(body, before, chunk, declaredBytes);
-      admission.takeTurn(req, chunk.length);
+      if (size !== declaredBytes) admission.takeTurn(req, chunk.length);
     };
     const fail = (reason: Error) => {
       req.off('data', add);

@@ -8,7 +8,7 @@ import { runInThread } from './statementThread.ts';
 /** Pause after a checkpoint that a reader kept from completing, or that failed. */
 const CHECKPOINT_RETRY_MS = 1_000;
 /** Pause after a look that found nothing to do. */
-const CHECKPOINT_LOOK_MS = 20;
+const CHECKPOINT_LOOK_MS = 50;
 const WAL_CHECK_MS = 1_000;
 
 type Mode = 'NOOP' | 'PASSIVE' | 'TRUNCATE';
