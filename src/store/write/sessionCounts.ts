@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { sessionCounter } from '../db/sessionCounter.ts';
+import { SET_COUNTED, sessionCounter } from '../db/sessionCounter.ts';
 import type { NumberedEvent } from './eventRows.ts';
 
 /** Events that a session has not counted yet. */
@@ -34,7 +34,7 @@ export class SessionCounts {
              last_ns = iif(${isLast}, @lastNs, last_ns), last_eot = iif(${isLast}, ${eotOf('@lastSeq')}, last_eot)
        WHERE id = @session`);
     this.#countedUpTo = db.prepare<[], number>('SELECT counted_up_to FROM flushed').pluck();
-    this.#setCounted = db.prepare('UPDATE flushed SET counted_up_to = (SELECT max(seq) FROM event)');
+    this.#setCounted = db.prepare(SET_COUNTED);
     this.#countAll = sessionCounter(db);
   }
 
