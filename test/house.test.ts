@@ -111,7 +111,7 @@ const CEILINGS = [
   { part: 'vendor', ceiling: 1_349, final: 1_400 },
   { part: 'test', ceiling: 23_257, final: 26_000 },
   { part: 'scripts', ceiling: 2_540, final: 3_000 },
-  { part: 'words', ceiling: 20_567, final: 25_000 },
+  { part: 'words', ceiling: 20_578, final: 25_000 },
 ];
 
 /** @returns the paths of the files below a folder of the project whose name matches, without what npm installs. */
