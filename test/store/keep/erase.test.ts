@@ -62,7 +62,8 @@ t.test('the ledger has the instant up to which it holds before the first event i
     committer.steps.step(work);
     seen.push([erased.get()!, readErasures(db)[0]?.beforeNs]);
   };
-  await erasePlayer({ db, writer: { ...committer.steps, step }, on: () => {} }, request);
+  const writer = { ...committer.steps, step, isServing: true };
+  await erasePlayer({ db, writer, on: () => {} }, request);
   const until = BigInt(request.nowMs + 1) * 1_000_000n;
   t.strictSame(seen[0], [0, until], 'whatever a clock said that was ahead');
   t.equal(seen.at(-1)![0], 2);
@@ -72,4 +73,20 @@ t.test('the ledger has the instant up to which it holds before the first event i
     .pluck()
     .all();
   t.match(players, [/^erased-/, /^erased-/, BEA, /^erased-/, ANNA]);
+});
+
+t.test('an event that comes again during the erasure of its player is no conflict', async (t) => {
+  const { db } = scratch(t);
+  const committer = new Committer(db);
+  const sent = played(600);
+  committer.append(...court(...sent));
+  const conflicts: number[] = [];
+  const step = (work: () => void) => {
+    committer.steps.step(work);
+    conflicts.push(committer.append(...court(...sent)).conflicts);
+  };
+  const writer = { ...committer.steps, step, isServing: true };
+  await erasePlayer({ db, writer, on: () => {} }, request);
+  t.ok(conflicts.length > 3, 'it has several steps');
+  t.strictSame(new Set(conflicts), new Set([0]));
 });
