@@ -1,4 +1,6 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
+import { DataDirectory } from '../../src/base/dataDirectory.ts';
+import { openDatabase } from '../../src/store/db/openDatabase.ts';
 import { Daemon } from '../harness/daemon.ts';
 import { changeText } from '../harness/damage.ts';
 import { events } from '../harness/events.ts';
@@ -54,3 +56,30 @@ for (const when of ['before a start', 'while it serves'])
       await daemon.stop();
     }
   });
+
+/** @returns a daemon whose database was changed, with ten events of `sent` in it, after it has received them all again. */
+async function damaged(t: Test, sql: string) {
+  const first = await Daemon.start(t);
+  const sent = events(10);
+  await first.post(sent);
+  await first.stop();
+  openDatabase(new DataDirectory(first.data)).exec(sql).close();
+  const daemon = await Daemon.run(t, first.data, first.token);
+  return { daemon, sent, counts: await (await daemon.post(sent)).json() };
+}
+
+t.test(
+  'an event that has lost its session or its revision is stored again when it comes again',
+  async (t) => {
+    for (const column of ['session', 'revision']) {
+      const { daemon, sent, counts } = await damaged(t, `UPDATE event SET ${column} = NULL WHERE seq = 3`);
+      t.strictSame(counts, { accepted: 1, duplicates: 9 }, column);
+      const { stdout } = await daemon.command('export', 'session-1', '--format', 'ndjson');
+      const exported = stdout
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line).event_id);
+      t.strictSame(exported.sort(), sent.map(({ event_id }) => event_id).sort(), column);
+    }
+  },
+);

@@ -25,7 +25,7 @@ export function storedLookup(db: Database): (key: EventKey | undefined) => boole
   return (key) => key !== undefined && find.get({ ...key, hash: keyHash(key.eventId) }) !== undefined;
 }
 
-/** Reads the newest keys from their events into a table in memory (../write/keys.ts). @param schema in which that is made. */
+/** Reads the newest keys from their intact events into a table in memory (../write/keys.ts). @param schema in which that is made. */
 export function readRecentKeys(db: Database, schema = 'temp'): void {
   db.function('key_hash', { deterministic: true }, keyHash);
   db.exec(`
@@ -33,5 +33,6 @@ export function readRecentKeys(db: Database, schema = 'temp'): void {
       session INTEGER, hash BLOB, revision INTEGER, seq INTEGER, PRIMARY KEY (session, hash, revision)
     ) STRICT, WITHOUT ROWID;
     INSERT OR REPLACE INTO recent_key
-    SELECT session, key_hash(event_id), revision, seq FROM event WHERE seq > (SELECT up_to FROM flushed)`);
+    SELECT session, key_hash(event_id), revision, seq FROM event WHERE seq > (SELECT up_to FROM flushed)
+       AND typeof(session) = 'integer' AND typeof(revision) = 'integer'`);
 }
