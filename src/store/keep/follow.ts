@@ -46,7 +46,9 @@ export class CopyFollower {
   #isElsewhere = false;
   /** The deletions and finished erasures of the box that the copy has followed; undefined: nothing is known of it. */
   #followed: string | undefined;
-  /** When that may be looked at again, in milliseconds of the monotonic clock. */
+  /** The copy as a round has left it. */
+  #left: string | undefined;
+  /** When deletions may be looked at again, in milliseconds of the monotonic clock. */
   #compareFrom = 0;
   /** What box and copy were when there was nothing left to do. */
   #seen: string | undefined;
@@ -65,9 +67,8 @@ export class CopyFollower {
     const box = lookOf(this.#box);
     const look = () => box + lookOf(this.#place);
     if (this.#seen === look()) return;
-    const followed = this.#followed;
-    // After a failure another disk may come.
-    this.#followed = undefined;
+    // Another disk may have come, or an earlier copy of this one.
+    const followed = lookOf(this.#place) === this.#left ? this.#followed : undefined;
     try {
       const changes = await withDatabase({ data: this.#box }, changesOf);
       const isDue = followed === undefined || (changes !== followed && performance.now() > this.#compareFrom);
@@ -79,6 +80,7 @@ export class CopyFollower {
         after = await this.#step(on, after);
       }
       this.#followed = isDue ? changes : followed;
+      this.#left = lookOf(this.#place);
       this.#seen = this.#followed === changes ? look() : undefined;
     } catch (error) {
       if (failureKind(error) !== 'damaged') throw explain(error, this.#place);

@@ -199,6 +199,19 @@ t.test('a copy from before a restore is set aside under the name of its epoch', 
   t.equal(await box.lines(box.place), await box.lines());
 });
 
+t.test('an earlier copy that takes the place of the copy between two rounds is compared', async (t) => {
+  const box = new CopiedBox(t);
+  box.put(...events(5));
+  await box.round();
+  const earlier = path.join(placeFor(t, box.file), 'courtd.db');
+  box.on((db) => db.exec('DELETE FROM event WHERE seq = 2'));
+  box.follower = box.newFollower();
+  await box.round();
+  fs.renameSync(earlier, box.file);
+  await box.round();
+  t.equal(await box.lines(box.place), await box.lines());
+});
+
 t.test('a place that is not there is waited for', async (t) => {
   const box = new CopiedBox(t);
   box.put(...events(2));
