@@ -73,11 +73,12 @@ export class EventKeys {
   insert(keys: readonly KeyEntry[]): ReadonlySet<number> {
     const known = new Set<number>();
     for (const some of inChunks(keys)) {
+      const values = valuesOf(some);
       if (some.some(({ session }) => session <= this.#lastMovedSession))
-        for (const { seq } of this.#inFile(some.length).all(...valuesOf(some))) known.add(seq);
+        for (const { seq } of this.#inFile(some.length).all(...values)) known.add(seq);
       const rest = known.size === 0 ? some : some.filter(({ seq }) => !known.has(seq));
       if (rest.length === 0) continue;
-      const { changes } = this.#insert(rest.length).run(...valuesOf(rest));
+      const { changes } = this.#insert(rest.length).run(...(rest === some ? values : valuesOf(rest)));
       if (changes < rest.length) for (const key of rest) if (this.seqOf(key) !== key.seq) known.add(key.seq);
     }
     return known;
@@ -125,5 +126,7 @@ export class EventKeys {
 }
 
 function valuesOf(keys: readonly KeyEntry[]): (number | Buffer)[] {
-  return keys.flatMap(({ session, hash, revision, seq }) => [session, hash, revision, seq]);
+  const values: (number | Buffer)[] = [];
+  for (const { session, hash, revision, seq } of keys) values.push(session, hash, revision, seq);
+  return values;
 }
