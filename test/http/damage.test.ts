@@ -1,7 +1,8 @@
+import path from 'node:path';
 import t, { type Test } from 'tap';
 import { DataDirectory } from '../../src/base/dataDirectory.ts';
 import { openDatabase } from '../../src/store/db/openDatabase.ts';
-import { Daemon } from '../harness/daemon.ts';
+import { Daemon, temporaryFolder } from '../harness/daemon.ts';
 import { changeText } from '../harness/damage.ts';
 import { events } from '../harness/events.ts';
 import { commandInProcess, runInProcess } from '../harness/inProcess.ts';
@@ -57,29 +58,48 @@ for (const when of ['before a start', 'while it serves'])
     }
   });
 
-/** @returns a daemon whose database was changed, with ten events of `sent` in it, after it has received them all again. */
-async function damaged(t: Test, sql: string) {
-  const first = await Daemon.start(t);
+/** @returns a box that has received ten events, of which the first five are in a backup, and was stopped and changed then. */
+async function changedBox(t: Test, sql: string) {
+  const daemon = await Daemon.start(t);
   const sent = events(10);
-  await first.post(sent);
-  await first.stop();
-  openDatabase(new DataDirectory(first.data)).exec(sql).close();
-  const daemon = await Daemon.run(t, first.data, first.token);
-  return { daemon, sent, counts: await (await daemon.post(sent)).json() };
+  await daemon.post(sent.slice(0, 5));
+  const backup = path.join(temporaryFolder(t), 'backup.db');
+  await daemon.command('backup', backup);
+  await daemon.post(sent.slice(5));
+  await daemon.stop();
+  openDatabase(new DataDirectory(daemon.data)).exec(sql).close();
+  const again = () => Daemon.run(t, daemon.data, daemon.token);
+  return { daemon, again, sent, salvage: () => daemon.command('restore', backup, '--salvage') };
 }
 
-t.test(
-  'an event that has lost its session or its revision is stored again when it comes again',
-  async (t) => {
-    for (const column of ['session', 'revision']) {
-      const { daemon, sent, counts } = await damaged(t, `UPDATE event SET ${column} = NULL WHERE seq = 3`);
-      t.strictSame(counts, { accepted: 1, duplicates: 9 }, column);
-      const { stdout } = await daemon.command('export', 'session-1', '--format', 'ndjson');
-      const exported = stdout
-        .split('\n')
-        .slice(0, -1)
-        .map((line) => JSON.parse(line).event_id);
-      t.strictSame(exported.sort(), sent.map(({ event_id }) => event_id).sort(), column);
-    }
-  },
-);
+t.test('an event that has lost its session or its revision is stored again if it comes again', async (t) => {
+  for (const column of ['session', 'revision']) {
+    const { again, sent } = await changedBox(t, `UPDATE event SET ${column} = NULL WHERE seq = 3`);
+    const daemon = await again();
+    t.strictSame(await (await daemon.post(sent)).json(), { accepted: 1, duplicates: 9 }, column);
+    const { stdout } = await daemon.command('export', 'session-1', '--format', 'ndjson');
+    const exported = stdout.matchAll(/"event_id":"(\w+)"/g).map(([, id]) => id);
+    t.strictSame([...exported].sort(), sent.map(({ event_id }) => event_id).sort(), column);
+  }
+});
+
+t.test('a seq that is too high stops no salvage, and only one that no box gives stops a start', async (t) => {
+  const high = await changedBox(t, `UPDATE event SET seq = ${2 ** 40} WHERE seq = 10`);
+  const daemon = await high.again();
+  t.strictSame(await (await daemon.post([...high.sent, ...events(3)])).json(), {
+    accepted: 4,
+    duplicates: 9,
+  });
+  await daemon.stop();
+  t.match(await high.salvage(), { status: 1, stderr: /Salvaged 8 events .* 1 event could not be read/ });
+  t.equal((await high.daemon.exported('session-1')).length, 13);
+
+  const impossible = await changedBox(t, `UPDATE event SET seq = ${2n ** 63n - 1n} WHERE seq = 10`);
+  await t.rejects(impossible.again(), { message: /is damaged.*restore FILE --salvage/ });
+  t.match(await impossible.salvage(), {
+    status: 1,
+    stderr: /Salvaged 4 events .* 1 event could not be read/,
+  });
+  const restored = await impossible.again();
+  t.strictSame(await (await restored.post(impossible.sent)).json(), { accepted: 1, duplicates: 9 });
+});

@@ -21,6 +21,9 @@ export const LAST_GIVEN_SEQ = `
   max(ifnull((SELECT max(seq) FROM event), 0), (SELECT up_to_seq FROM pruned), (SELECT max(up_to, counted_up_to) FROM flushed),
       ifnull((SELECT max(from_seq) FROM epoch), 0))`;
 
+/** In centuries no box gives so many seqs: a higher one is damaged. */
+export const SEQ_END = 2 ** 42;
+
 export const RANDOM_NAME = 'lower(hex(randomblob(12)))';
 
 /**

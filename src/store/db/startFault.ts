@@ -1,14 +1,16 @@
 import Database from 'better-sqlite3';
 import { visible } from '../../base/visibleText.ts';
+import { LAST_GIVEN_SEQ, SEQ_END } from './epochs.ts';
 import { layoutOf, makeLayout, SCHEMA_VERSION } from './schema.ts';
 
 /** The statistics of ANALYZE are nobody's harm. */
 const PARTS = `SELECT type || ' "' || name || '"', tbl_name || ' ' || sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_stat_' ESCAPE '~'`;
 /** Tables that every event needs. */
 const TABLES = ['session', 'origin', 'flushed', 'token'];
-/** Whether tables have the rows that courtd gives them. */
+/** Whether tables have the rows that courtd gives them, and events can be given seqs. */
 const HAS_ROWS = ['flushed', 'pruned', 'running_time', 'secret', 'epoch']
   .map((table) => `(SELECT count(*) FROM ${table}) ${table === 'epoch' ? '> 0' : '= 1'}`)
+  .concat(`${LAST_GIVEN_SEQ} < ${SEQ_END}`)
   .join(' AND ');
 
 /**

@@ -2,11 +2,12 @@ import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { BATCH_EVENTS, COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { isIntact } from '../db/checksum.ts';
-import { type Epoch, readEpochs, sharedUpTo } from '../db/epochs.ts';
+import { type Epoch, readEpochs, SEQ_END, sharedUpTo } from '../db/epochs.ts';
 import { EVENT_COLUMNS, EVENTS, type StoredEvent } from '../read/storedEvent.ts';
 import { Appender } from '../write/appender.ts';
 
 const LAST_SEQ = 'SELECT max(seq) FROM event';
+const NEXT_SEQ = `SELECT min(seq) FROM event WHERE seq > @seq AND seq < ${SEQ_END}`;
 /** If the last event cannot be read: more than may have come behind those that are counted, or whose keys are in the file. */
 const LAST_BOUND = 'SELECT max(up_to, counted_up_to) + 200000 FROM flushed';
 /** What a stopped box has counted behind a seq; no row if an event was read that it has not counted. */
@@ -68,7 +69,7 @@ function* eventsIn(file: string, known: (epochs: readonly Epoch[]) => number, lo
     const find = db.prepare<[number], StoredEvent>(`SELECT ${EVENT_COLUMNS} FROM ${EVENTS} WHERE e.seq = ?`);
     const number = (sql: string, values = {}) => db!.prepare<[object], number>(sql).pluck().get(values);
     const after = known(ifReadable(() => readEpochs(db!)) ?? []);
-    const lastSeq = ifReadable(() => number(LAST_SEQ)) ?? number(LAST_BOUND)!;
+    const lastSeq = Math.min(ifReadable(() => number(LAST_SEQ)) ?? number(LAST_BOUND)!, SEQ_END);
     const events: StoredEvent[] = [];
     let [read, lastRead, unreadable] = [0, after, 0];
     for (let seq = after + 1; seq <= lastSeq; seq++) {
@@ -78,6 +79,8 @@ function* eventsIn(file: string, known: (epochs: readonly Epoch[]) => number, lo
         events.push(event);
         [read, lastRead] = [read + 1, seq];
       } else if (event !== null) unreadable++;
+      // Behind a damaged seq there is no other one for long.
+      else seq = Math.max(seq, (ifReadable(() => number(NEXT_SEQ, { seq }) ?? lastSeq) ?? 0) - 1);
       if (events.length === BATCH_EVENTS) yield events.splice(0);
     }
     yield events;
