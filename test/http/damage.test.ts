@@ -103,3 +103,13 @@ t.test('a seq that is too high stops no salvage, and only one that no box gives 
   const restored = await impossible.again();
   t.strictSame(await (await restored.post(impossible.sent)).json(), { accepted: 1, duplicates: 9 });
 });
+
+t.test('a token that has lost a part of its hash is invalid, and status asks for a new one', async (t) => {
+  const { again } = await changedBox(t, 'UPDATE token SET hash = substr(hash, 2)');
+  const daemon = await again();
+  t.equal((await daemon.post(events(1))).status, 401);
+  const { problems } = JSON.parse((await daemon.command('status', '--json')).stdout);
+  t.match(problems, [{ code: 'no_token' }]);
+  const { stdout } = await daemon.command('token', 'rotate');
+  t.equal((await daemon.post(events(1), { Authorization: `Bearer ${stdout.trim()}` })).status, 202);
+});

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Database, Statement } from 'better-sqlite3';
 import { unavailable } from '../../protocol/errors.ts';
 import { failureKind } from '../db/sqliteErrors.ts';
-import { findToken, hashOf } from './tokens.ts';
+import { findToken, hashOf, REVOKED_MS } from './tokens.ts';
 import { type OldToken, OldTokenUse } from './tokenUse.ts';
 
 /** Milliseconds between writes of a token's last use: each is a commit, and wears the flash. */
@@ -141,7 +141,7 @@ export class TokenVerifier {
   /** A token that was known with the same end keeps it; for the others the wall clock is read, once. */
   #read(): void {
     const read = this.#db.prepare<[], Omit<KnownToken, 'endsAt'> & { newest_ms: number }>(`
-      SELECT id, hash, expires_ms, (SELECT max(created_ms) FROM token) AS newest_ms FROM token WHERE revoked_ms IS NULL`);
+      SELECT id, hash, expires_ms, (SELECT max(created_ms) FROM token) AS newest_ms FROM token WHERE ${REVOKED_MS} IS NULL`);
     this.#tokens = read.all().map((token) => {
       const isSame = (known: KnownToken) => known.id === token.id && known.expires_ms === token.expires_ms;
       // It cannot be earlier than that: on a box that starts years behind, a grace would last for years.

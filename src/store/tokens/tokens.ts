@@ -80,7 +80,9 @@ export function revokeToken(db: Database, id: number, nowMs: number): Token {
   return token;
 }
 
-const COLUMNS = 'id, created_ms, expires_ms, revoked_ms, last_used_ms, last_used_from';
+/** SQL: when a token was revoked. One that has lost its hash to damage is valid no more. */
+export const REVOKED_MS = 'iif(octet_length(hash) = 32, revoked_ms, ifnull(revoked_ms, created_ms))';
+const COLUMNS = `id, created_ms, expires_ms, ${REVOKED_MS} AS revoked_ms, last_used_ms, last_used_from`;
 
 /** @returns all tokens, in order of creation. @throws {SqliteError} */
 export function listTokens(db: Database): Token[] {
