@@ -9,15 +9,16 @@ import { freeBytesIn } from '../store/keep/pruneEvents.ts';
 import { summarizeStore } from '../store/read/storeSummary.ts';
 import { listTokens, tokenState } from '../store/tokens/tokens.ts';
 import { unfinishedErasureMs } from '../store/write/ledger.ts';
+import type { StoreWatch } from './storeWatch.ts';
 
 /** What the data directory and its database show. */
 export type StoreFacts = ReturnType<typeof readStoreFacts>;
 
 /**
  * Reads a few dozen pages.
- * @throws SQLite's errors, but not those about damage.
+ * @param watch of the daemon, which also verifies some events. @throws SQLite's errors, but not those about damage.
  */
-export function readStoreFacts(data: DataDirectory, db: Database) {
+export function readStoreFacts(data: DataDirectory, db: Database, watch?: StoreWatch) {
   const nowMs = Date.now();
   let isDamaged = false;
   const read = <Result>(part: (db: Database) => Result): Result | undefined => {
@@ -54,8 +55,8 @@ export function readStoreFacts(data: DataDirectory, db: Database) {
     failedBackup: failedBackup(data),
     // Since the oldest event was received; undefined if it is not known.
     oldestDays: oldestMs && (nowMs - oldestMs) / DAY_MS,
-    // A part of the database could not be read: this one is read last.
-    isDamaged,
+    // A part of the database could not be read, or an event has changed: this one is read last.
+    isDamaged: read((db) => watch?.findsDamage(db)) || isDamaged,
   };
 }
 

@@ -1,8 +1,13 @@
+import type { Database } from 'better-sqlite3';
 import { OperatorError } from '../base/operatorError.ts';
 import type { Log } from '../host/log.ts';
 import { failureKind, sqliteCode } from '../store/db/sqliteErrors.ts';
+import { arrivalsAfter } from '../store/read/arrivals.ts';
 import type { GroupCommitEvents } from '../store/write/groupCommit.ts';
 import { logProblem, problem } from './problems.ts';
+
+/** In a millisecond, with each `status.json`: a million a day. */
+const VERIFIED_EVENTS = 200;
 
 /** What the daemon's store reports: to the log, and for later questions. */
 export class StoreWatch {
@@ -10,6 +15,14 @@ export class StoreWatch {
   isFull = false;
   /** A part of the database was found damaged. */
   isDamaged = false;
+  #verifiedUpTo = 0;
+
+  /** Verifies the next events of the log, in a round that stays at damage until it is healed or deleted. @returns whether there is any. */
+  findsDamage(db: Database): boolean {
+    const { damage, isLast, upTo } = arrivalsAfter(db, this.#verifiedUpTo, VERIFIED_EVENTS);
+    if (!damage.isFound) this.#verifiedUpTo = isLast ? 0 : upTo;
+    return damage.isFound;
+  }
 
   /** @returns what the store calls. After `fatal` the process ends. */
   events(log: Log): GroupCommitEvents {

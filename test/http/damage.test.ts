@@ -113,3 +113,12 @@ t.test('a token that has lost a part of its hash is invalid, and status asks for
   const { stdout } = await daemon.command('token', 'rotate');
   t.equal((await daemon.post(events(1), { Authorization: `Bearer ${stdout.trim()}` })).status, 202);
 });
+
+t.test('status reports a damaged event until its camera sends it again', async (t) => {
+  const { again, sent } = await changedBox(t, 'UPDATE event SET confidence = 0.1 WHERE seq = 3');
+  const daemon = await again();
+  const problems = async () => JSON.parse((await daemon.command('status', '--json')).stdout).problems;
+  for (let look = 0; look < 2; look++) t.match(await problems(), [{ code: 'damage' }]);
+  t.strictSame(await (await daemon.post(sent)).json(), { accepted: 1, duplicates: 9 });
+  t.notMatch(await problems(), [{ code: 'damage' }]);
+});

@@ -163,7 +163,7 @@ export function boxStatus(
     isFull: watch.isFull,
     isDamaged: watch.isDamaged,
     minFreeBytes: minFree,
-    store: readStoreFacts(data, store.db),
+    store: readStoreFacts(data, store.db, watch),
     ...{ copy: undefined, ship: undefined, ...elsewhereOf(store, options) },
   };
   return { listening, tls, certificate: shown, venue, status: makeStatus(facts, Date.now()) };
