@@ -113,6 +113,10 @@ t.test('--salvage brings back what came after the backup as it was, with its mar
   t.match(stderr, /^The replaced database is kept as [^\n]+\nRestored .*: 20 events of 1 session/);
   t.match(stderr, /Salvaged 900 events /);
   t.strictSame(await lines(), all);
+  const sessions = () => command('session', 'list', '--json').then((list) => list.stdout);
+  const before = await sessions();
+  await command('restore', backup, '--salvage');
+  t.equal(await sessions(), before, 'a second salvage reads them twice, and counts no duplicate');
   t.match((await command('check', '--full')).stdout, /ok {4}database: Every page/);
 });
 

@@ -27,7 +27,7 @@ export interface Salvaged {
 
 /**
  * Adds to a database that no box uses yet the readable events of others of the same box: each with its time of receipt
- * and its mark `erased`. An event that it already has counts as a duplicate.
+ * and its mark `erased`. An event that it already has is skipped.
  * @param epochs what the others have in common with these is not read again. @param files in the order of their age.
  * @throws {SqliteError} if the events cannot be stored.
  */
@@ -41,6 +41,7 @@ export async function salvage(
   const moveStep = db.transaction(() => appender.keys.moveStep());
   const lastSeq = db.prepare<[], number>(LAST_SEQ).pluck().get() ?? 0;
   const known = (others: readonly Epoch[]) => Math.min(sharedUpTo(others, epochs) ?? 0, lastSeq);
+  db.exec('CREATE TEMP TABLE sent AS SELECT id, duplicates AS copies FROM session');
   for (const file of files) {
     for (const events of eventsIn(file, known, salvaged)) {
       const batches = events.map((event) => ({
@@ -53,6 +54,8 @@ export async function salvage(
       await setImmediate();
     }
   }
+  // An event that is there is no copy that a camera has sent.
+  db.exec('UPDATE session SET duplicates = ifnull((SELECT copies FROM sent WHERE sent.id = session.id), 0)');
   return salvaged;
 }
 
