@@ -6,11 +6,11 @@ import { yieldToIngest } from '../../base/yieldToIngest.ts';
 import { playersSetting } from '../../fleet/ship/settings.ts';
 import { type Arrival, arrivalToJson } from '../../protocol/courtEvent.ts';
 import { eotToNs } from '../../protocol/eot.ts';
-import { EotWindow, type Left } from '../../protocol/eotWindow.ts';
 import type { DataOption } from '../../store/db/openDatabase.ts';
 import { ArrivalLog, type Arrivals, mayPass } from '../../store/read/arrivalLog.ts';
 import { integer, json, ofType } from '../options/optionParsers.ts';
 import { type JsonOption, say, stdoutSink } from '../terminal/output.ts';
+import { EotWindow, type Left } from './eotWindow.ts';
 
 const HELP = `
 With --order eot courtd holds each event for 500 ms and sorts them. An event

@@ -1,6 +1,6 @@
-import { EOT_WINDOW_MS } from '../base/limits.ts';
-import { NS_PER_MS } from '../base/units.ts';
-import { eotToNs } from './eot.ts';
+import { EOT_WINDOW_MS } from '../../base/limits.ts';
+import { NS_PER_MS } from '../../base/units.ts';
+import { eotToNs } from '../../protocol/eot.ts';
 
 /** The order of events. */
 export interface Occurrence {

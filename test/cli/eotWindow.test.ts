@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { EOT_WINDOW_MS } from '../../src/base/limits.ts';
+import { EotWindow, type Occurrence } from '../../src/cli/verbs/eotWindow.ts';
 import { eotToNs } from '../../src/protocol/eot.ts';
-import { EotWindow, type Occurrence } from '../../src/protocol/eotWindow.ts';
 
 const START_MS = Date.UTC(2026, 2, 14, 15);
 const HOUR_MS = 3_600_000;
