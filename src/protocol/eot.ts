@@ -13,7 +13,7 @@ export const EOT_SHAPE =
   /^(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?|[0-9]{8}[Tt ][0-9]{4}(?:[0-9]{2}(?:[.,][0-9]+)?)?)(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)$/;
 const NS_DIGITS = 9;
 const NS_PER_S = 1_000_000_000n;
-const DAY_S = 86_400;
+const ZERO = 0x30;
 const FIRST_S = Date.UTC(EOT_YEARS.first, 0) / 1_000;
 const END_S = Date.UTC(EOT_YEARS.last + 1, 0) / 1_000;
 const EXAMPLE = 'such as 2026-03-14T15:09:26.535Z';
@@ -33,8 +33,11 @@ export function readEot(text: string): bigint | string {
   }
   // Between two fields there is a separator, or none.
   const gap = text[4] === '-' ? 1 : 0;
-  const days = daysSinceEpoch(digitsAt(text, 0, 4), digitsAt(text, 4 + gap), digitsAt(text, 6 + 2 * gap));
-  if (days === undefined) return 'must be a real calendar date';
+  const [year, month, day] = [digitsAt(text, 0, 4), digitsAt(text, 4 + gap), digitsAt(text, 6 + 2 * gap)];
+  const dayMs = Date.UTC(year, month - 1, day);
+  const isInMonth = day > 0 && dayMs < Date.UTC(year, month);
+  // The years 0 to 99 are others to Date.UTC.
+  if (year < 100 || month < 1 || month > 12 || !isInMonth) return 'must be a real calendar date';
   const timeAt = 9 + 2 * gap;
   const signAt = Math.max(text.indexOf('+', timeAt), text.indexOf('-', timeAt));
   const zoneAt = signAt < 0 ? text.length - 1 : signAt;
@@ -50,21 +53,16 @@ export function readEot(text: string): bigint | string {
   const isEnd = hour === 24 && minute === 0 && second === 0 && !/[1-9]/.test(fraction);
   if (!isEnd && (hour > 23 || minute > 59 || second > 60))
     return 'must be a time of day from 00:00:00 to 23:59:60, or 24:00:00';
-  const seconds = days * DAY_S + (hour * 60 + minute - eastMinutes) * 60 + second;
+  const seconds = dayMs / 1_000 + (hour * 60 + minute - eastMinutes) * 60 + second;
   if (seconds < FIRST_S || seconds >= END_S)
     return `must be in the years ${EOT_YEARS.first} to ${EOT_YEARS.last}, in UTC`;
-  const nanoseconds = Number(fraction.slice(0, NS_DIGITS).padEnd(NS_DIGITS, '0'));
-  return BigInt(seconds) * NS_PER_S + BigInt(nanoseconds);
+  return BigInt(seconds) * NS_PER_S + BigInt(digitsAt(fraction, 0, NS_DIGITS));
 }
 
-/** @returns 0 if nothing is there. */
+/** @returns the number that the digits are; one that is not there counts as 0. */
 function digitsAt(text: string, at: number, length = 2): number {
-  return Number(text.slice(at, at + length));
-}
-
-/** @returns days since 1970-01-01 in the Gregorian calendar; undefined for a date that does not exist, and for the years 0 to 99. */
-function daysSinceEpoch(year: number, month: number, day: number): number | undefined {
-  const date = new Date(Date.UTC(year, month - 1, day));
-  const isReal = date.getUTCFullYear() === year && date.getUTCDate() === day;
-  return isReal ? date.getTime() / (DAY_S * 1_000) : undefined;
+  let number = 0;
+  for (let i = at; i < at + length; i++)
+    number = number * 10 + (i < text.length ? text.charCodeAt(i) - ZERO : 0);
+  return number;
 }
