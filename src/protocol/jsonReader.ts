@@ -47,6 +47,8 @@ export class JsonReader {
   fault: JsonError | undefined;
   #values = 0;
   #depth = 0;
+  /** Whether it is in front of the first item of a list. */
+  #isFirst = false;
   #hasSpaces = false;
   #hasEscapes = false;
   readonly #bytes: Buffer;
@@ -56,7 +58,6 @@ export class JsonReader {
   /** One character for each byte: cheap to slice, and correct if the slice is ASCII. */
   readonly #latin1: string;
   readonly #valuesMax: number;
-  readonly #skip = () => this.skip();
 
   constructor(text: Buffer | string, valuesMax = Number.POSITIVE_INFINITY) {
     this.#bytes = typeof text === 'string' ? Buffer.from(text) : text;
@@ -96,33 +97,38 @@ export class JsonReader {
     for (; isSpace(this.#byteAt(this.at)); this.at++) this.#hasSpaces = true;
   }
 
-  /**
-   * Reads the current array and moves behind it, and the white space there.
-   * @param element called at each; it moves behind the element. @throws {JsonError}
-   */
-  array(element: () => void): void {
-    this.#list(OPEN_ARRAY, CLOSE_ARRAY, element);
+  /** Moves into the current value, up to its first item. @param open what it must begin with. @throws {JsonError} */
+  enter(open: '[' | '{'): void {
+    this.#countValue();
+    if (++this.#depth > EVENT_DEPTH_LEVELS)
+      this.fault ??= new JsonError('too_deep', `is nested deeper than ${EVENT_DEPTH_LEVELS} levels`, this.at);
+    if (this.#depth > DEPTH_MAX) throw this.fault!;
+    if (this.peek() !== open) throw this.syntaxError();
+    this.at++;
+    this.#isFirst = true;
   }
 
-  /** The same for an object. @param member called at each value; it moves behind the value. @throws {JsonError} */
-  object(member: () => void): void {
-    this.#list(OPEN_OBJECT, CLOSE_OBJECT, () => {
-      const from = this.at;
-      if (this.#byteAt(from) !== QUOTE) throw this.syntaxError();
-      this.at = this.#endOfString(from);
-      this.nameFrom = from;
-      this.nameTo = this.at;
-      this.skipSpaces();
-      this.#pass(COLON);
-      member();
-    });
+  /** Moves to the next element of an array. @returns false if there is none, and it is behind the array. @throws {JsonError} */
+  nextElement(): boolean {
+    return this.#next(CLOSE_ARRAY);
+  }
+
+  /** Moves to the value of the next member of an object. @returns false if there is none, and it is behind the object. @throws {JsonError} */
+  nextMember(): boolean {
+    if (!this.#next(CLOSE_OBJECT)) return false;
+    if (this.#byteAt(this.at) !== QUOTE) throw this.syntaxError();
+    this.nameFrom = this.at;
+    this.at = this.nameTo = this.#endOfString(this.at);
+    this.skipSpaces();
+    this.#pass(COLON);
+    return true;
   }
 
   /** Moves behind the current value without building it. @throws {JsonError} */
   skip(): void {
     const code = this.#byteAt(this.at);
-    if (code === OPEN_OBJECT) this.object(this.#skip);
-    else if (code === OPEN_ARRAY) this.array(this.#skip);
+    if (code === OPEN_OBJECT) for (this.enter('{'); this.nextMember(); ) this.skip();
+    else if (code === OPEN_ARRAY) for (this.enter('['); this.nextElement(); ) this.skip();
     else this.#skipScalar(code);
   }
 
@@ -168,20 +174,14 @@ export class JsonReader {
     return new JsonError('invalid_json', this.#isUtf8 ? `is not JSON: ${why}` : NOT_UTF8, at);
   }
 
-  #list(open: number, close: number, item: () => void): void {
-    this.#countValue();
-    if (++this.#depth > EVENT_DEPTH_LEVELS)
-      this.fault ??= new JsonError('too_deep', `is nested deeper than ${EVENT_DEPTH_LEVELS} levels`, this.at);
-    if (this.#depth > DEPTH_MAX) throw this.fault!;
-    this.#pass(open);
-    for (let more = this.#byteAt(this.at) !== close; more; ) {
-      item();
-      this.skipSpaces();
-      more = this.#byteAt(this.at) === COMMA;
-      if (more) this.#pass(COMMA);
-    }
-    this.#pass(close);
-    this.#depth--;
+  /** Moves to the next item of a list, or behind its end and the white space there. */
+  #next(close: number): boolean {
+    this.skipSpaces();
+    const isEnd = this.#byteAt(this.at) === close;
+    if (isEnd) this.#depth--;
+    if (isEnd || !this.#isFirst) this.#pass(isEnd ? close : COMMA);
+    this.#isFirst = false;
+    return !isEnd;
   }
 
   /** Moves behind a mark that must be here, and behind white space. */

@@ -21,18 +21,13 @@ export const NONE_ODD: OddFields = Object.freeze({});
 /** Reads a payload and moves behind it. @returns NONE_ODD, or the fields that are odd. */
 export function readPayload(json: JsonReader): OddFields {
   let odd: { [name in PayloadField]?: unknown } | undefined;
-  json.object(() => {
+  for (json.enter('{'); json.nextMember(); ) {
     const field = NAMES.get(json.name) ?? -1;
-    if (field < 0) return json.skip();
-    const value = json.read();
-    const isOdd = !isPlain(value, KINDS[field]);
-    if (isOdd) odd ??= {};
-    if (odd === undefined) return;
-    const name = PAYLOAD_FIELDS[field]!;
+    const value = field < 0 ? json.skip() : json.read();
     // Of duplicate members the last counts.
-    if (isOdd) odd[name] = value;
-    else delete odd[name];
-  });
+    if (field < 0 || isPlain(value, KINDS[field])) delete odd?.[PAYLOAD_FIELDS[field]!];
+    else odd = { ...odd, [PAYLOAD_FIELDS[field]!]: value };
+  }
   return odd ?? NONE_ODD;
 }
 
@@ -60,12 +55,12 @@ export function describeOdd(odd: OddFields): string[] | undefined {
 export function payloadCells(payload: string): (string | undefined)[] {
   const json = new JsonReader(payload);
   const cells = KINDS.map((): string | undefined => undefined);
-  json.object(() => {
+  for (json.enter('{'); json.nextMember(); ) {
     const field = NAMES.get(json.name) ?? -1;
     const from = json.at;
     json.skip();
     if (field >= 0) cells[field] = cellOf(json.slice(from, json.at), KINDS[field]!);
-  });
+  }
   return cells;
 }
 

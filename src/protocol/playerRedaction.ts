@@ -19,13 +19,13 @@ function visit(
   field?: string,
 ): void {
   const from = json.at;
-  if (json.peek() === '[') json.array(() => visit(json, on));
+  if (json.peek() === '[') for (json.enter('['); json.nextElement(); ) visit(json, on);
   else if (json.peek() === '{')
-    json.object(() => {
+    for (json.enter('{'); json.nextMember(); ) {
       const { name, nameFrom, nameTo } = json;
       if (!Object.hasOwn(MEMBERS, name)) on(name, nameFrom, nameTo);
       visit(json, on, name);
-    });
+    }
   else {
     const value = json.read();
     const isPlayer = field === 'player_id';

@@ -42,7 +42,7 @@ export function readEvent(json: JsonReader): SentEvent {
   try {
     if (json.peek() !== '{') sent = json.read();
     else
-      json.object(() => {
+      for (json.enter('{'); json.nextMember(); ) {
         const { name, nameFrom, at } = json;
         const field = NAMES.get(name);
         json.isTooLarge = false;
@@ -60,7 +60,7 @@ export function readEvent(json: JsonReader): SentEvent {
         if (json.isTooLarge) tooLarge = (tooLarge ?? new Set()).add(name);
         // Of duplicate members the last counts; unknown ones are all kept.
         else if (field !== undefined) tooLarge?.delete(name);
-      });
+      }
   } catch (caught) {
     if (!(caught instanceof JsonError) || caught.at === from || caught.code === 'body_too_large')
       throw caught;
@@ -88,7 +88,7 @@ function unrounded(value: unknown, text: string): unknown {
 export function readBody(json: JsonReader, element: () => void): JsonError | undefined {
   try {
     json.skipSpaces();
-    if (json.peek() === '[') json.array(element);
+    if (json.peek() === '[') for (json.enter('['); json.nextElement(); ) element();
     else element();
     json.skipSpaces();
     if (json.peek() === '') return undefined;

@@ -76,13 +76,13 @@ function innerEvent(text: Buffer): Buffer | 'body' | undefined {
     const json = new JsonReader(text);
     json.skipSpaces();
     if (json.peek() !== '{') return undefined;
-    json.object(() => {
+    for (json.enter('{'); json.nextMember(); ) {
       const [name, at, next] = [json.name, json.at, json.peek()];
       json.skip();
       if (name === 'event' && next === '{') event = text.subarray(at, json.at);
       else if (name === 'body') event ??= 'body';
       else if (!AROUND.includes(name)) throw json.syntaxError();
-    });
+    }
     json.skipSpaces();
     return json.peek() === '' ? event : undefined;
   } catch (error) {
