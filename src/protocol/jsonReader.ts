@@ -1,5 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { EVENT_DEPTH_LEVELS } from '../base/limits.ts';
+import type { MemberNames } from './memberNames.ts';
 
 /**
  * A reader of JSON text (RFC 8259): a single pass over the bytes that checks the grammar, the depth and the number of values, and
@@ -76,6 +77,12 @@ export class JsonReader {
   /** The current member's name, decoded. */
   get name(): string {
     return this.#string(this.nameFrom, this.nameTo);
+  }
+
+  /** @returns the index of the current member's name, which may have escapes; -1 if it is none of them. */
+  nameIn(names: MemberNames): number {
+    const index = names.find(this.#bytes, this.nameFrom + 1, this.nameTo - 1);
+    return index < 0 && this.#hasEscapes ? names.find(Buffer.from(this.name)) : index;
   }
 
   /** What is read now is an event: levels around it do not count, and `fault` is one of its own. */

@@ -1,5 +1,6 @@
 import { PAYLOAD, PAYLOAD_FIELDS, type PayloadField } from './eventTypes.ts';
 import { JsonReader } from './jsonReader.ts';
+import { MemberNames } from './memberNames.ts';
 
 /** The payload of an event: what its known fields hold, and what their columns have (src/http/README.md, "Payload"). */
 
@@ -13,7 +14,7 @@ export type PayloadColumns = {
   readonly [name in PayloadField]: Of<(typeof PAYLOAD)[name]['kind']> | undefined;
 };
 
-const NAMES = new Map<string, number>(PAYLOAD_FIELDS.map((name, i) => [name, i]));
+const NAMES = new MemberNames(PAYLOAD_FIELDS);
 const KINDS = PAYLOAD_FIELDS.map((name) => PAYLOAD[name].kind);
 /** What almost every payload has: all of its known fields are valid for every type of event. */
 export const NONE_ODD: OddFields = Object.freeze({});
@@ -22,7 +23,7 @@ export const NONE_ODD: OddFields = Object.freeze({});
 export function readPayload(json: JsonReader): OddFields {
   let odd: { [name in PayloadField]?: unknown } | undefined;
   for (json.enter('{'); json.nextMember(); ) {
-    const field = NAMES.get(json.name) ?? -1;
+    const field = json.nameIn(NAMES);
     const value = field < 0 ? json.skip() : json.read();
     // Of duplicate members the last counts.
     if (field < 0 || isPlain(value, KINDS[field])) delete odd?.[PAYLOAD_FIELDS[field]!];
@@ -56,7 +57,7 @@ export function payloadCells(payload: string): (string | undefined)[] {
   const json = new JsonReader(payload);
   const cells = KINDS.map((): string | undefined => undefined);
   for (json.enter('{'); json.nextMember(); ) {
-    const field = NAMES.get(json.name) ?? -1;
+    const field = json.nameIn(NAMES);
     const from = json.at;
     json.skip();
     if (field >= 0) cells[field] = cellOf(json.slice(from, json.at), KINDS[field]!);

@@ -1,5 +1,6 @@
 import { ENVELOPE_FIELDS } from './eventTypes.ts';
 import { JsonError, type JsonReader } from './jsonReader.ts';
+import { MemberNames } from './memberNames.ts';
 import { readPayload } from './payload.ts';
 import { UNSAFE } from './sameJson.ts';
 
@@ -20,7 +21,7 @@ export interface SentEvent {
   readonly fault: JsonError | undefined;
 }
 
-const NAMES = new Map(ENVELOPE_FIELDS.map((name) => [name as string, name]));
+const NAMES = new MemberNames(ENVELOPE_FIELDS);
 /** A number that is so short is never rounded. */
 const EXACT_BYTES = 4;
 /** Copied for each event, so that all have one hidden class. */
@@ -43,8 +44,9 @@ export function readEvent(json: JsonReader): SentEvent {
     if (json.peek() !== '{') sent = json.read();
     else
       for (json.enter('{'); json.nextMember(); ) {
-        const { name, nameFrom, at } = json;
-        const field = NAMES.get(name);
+        const { nameFrom, at } = json;
+        const field = ENVELOPE_FIELDS[json.nameIn(NAMES)];
+        const name = field ?? json.name;
         json.isTooLarge = false;
         if (field === undefined) {
           json.skip();
