@@ -24,8 +24,7 @@ export interface SentEvent {
 const NAMES = new MemberNames(ENVELOPE_FIELDS);
 /** A number that is so short is never rounded. */
 const EXACT_BYTES = 4;
-/** Copied for each event, so that all have one hidden class. */
-const EMPTY: Record<string, unknown> = Object.fromEntries(ENVELOPE_FIELDS.map((name) => [name, undefined]));
+const [REVISION, PAYLOAD] = [ENVELOPE_FIELDS.indexOf('revision'), ENVELOPE_FIELDS.indexOf('payload')];
 
 /**
  * Reads an element of a body's array, or the only event of a body, and moves behind it, whatever is wrong with it. The payload and
@@ -34,8 +33,8 @@ const EMPTY: Record<string, unknown> = Object.fromEntries(ENVELOPE_FIELDS.map((n
  */
 export function readEvent(json: JsonReader): SentEvent {
   const from = json.at;
-  const members = { ...EMPTY };
-  let sent: unknown = members;
+  const members = ENVELOPE_FIELDS.map((): unknown => undefined);
+  let sent: unknown;
   let [payload, extra] = ['', ''];
   let tooLarge: Set<string> | undefined;
   let error: JsonError | undefined;
@@ -45,29 +44,44 @@ export function readEvent(json: JsonReader): SentEvent {
     else
       for (json.enter('{'); json.nextMember(); ) {
         const { nameFrom, at } = json;
-        const field = ENVELOPE_FIELDS[json.nameIn(NAMES)];
-        const name = field ?? json.name;
+        const field = json.nameIn(NAMES);
+        const name = ENVELOPE_FIELDS[field] ?? json.name;
         json.isTooLarge = false;
-        if (field === undefined) {
+        if (field < 0) {
           json.skip();
           extra += `${extra === '' ? '' : ','}${json.withoutSpaces(nameFrom, json.at)}`;
-        } else if (field === 'payload') {
+        } else if (field === PAYLOAD) {
           members[field] = json.peek() === '{' ? readPayload(json) : json.read();
           payload = json.withoutSpaces(at, json.at);
         } else {
           members[field] = json.read();
-          if (field === 'revision' && json.at - at > EXACT_BYTES)
+          if (field === REVISION && json.at - at > EXACT_BYTES)
             members[field] = unrounded(members[field], json.slice(at, json.at));
         }
         if (json.isTooLarge) tooLarge = (tooLarge ?? new Set()).add(name);
         // Of duplicate members the last counts; unknown ones are all kept.
-        else if (field !== undefined) tooLarge?.delete(name);
+        else if (field >= 0) tooLarge?.delete(name);
       }
   } catch (caught) {
     if (!(caught instanceof JsonError) || caught.at === from || caught.code === 'body_too_large')
       throw caught;
     error = caught;
   }
+  // A literal, so that all events have one hidden class.
+  if (sent === undefined)
+    sent = {
+      event_id: members[0],
+      session_id: members[1],
+      venue_id: members[2],
+      court_id: members[3],
+      eot: members[4],
+      type: members[5],
+      confidence: members[6],
+      source: members[7],
+      schema_version: members[8],
+      revision: members[9],
+      payload: members[10],
+    };
   return {
     sent,
     payload,
