@@ -123,6 +123,20 @@ export class Problem extends Error {
   }
 }
 
+/** Why JSON text was rejected. */
+export class JsonError extends Error {
+  readonly code: 'invalid_json' | 'too_deep' | 'body_too_large';
+  /** The byte offset. */
+  readonly at: number;
+
+  /** @param message the end of a sentence that starts with "The body" or "The event". */
+  constructor(code: JsonError['code'], message: string, at: number) {
+    super(message);
+    this.code = code;
+    this.at = at;
+  }
+}
+
 /** @returns a problem that goes away by itself. @param seconds for Retry-After: rounded up, 1 at least (RFC 9110, 10.2.3). */
 export function retryLater(code: ProblemCode, sentence: string, seconds: number): Problem {
   return new Problem(code, sentence, {}, { 'Retry-After': String(Math.max(1, Math.ceil(seconds))) });

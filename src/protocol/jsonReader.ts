@@ -1,5 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { EVENT_DEPTH_LEVELS } from '../base/limits.ts';
+import { JsonError } from './errors.ts';
 import type { MemberNames } from './memberNames.ts';
 
 /**
@@ -21,20 +22,6 @@ const NOT_UTF8 = 'is not valid UTF-8';
 const SAFE_NUMBER_BYTES = 300;
 /** Levels that the reader, which calls itself for each, goes down: far beyond those of an event. */
 const DEPTH_MAX = 1_000;
-
-/** Why JSON text was rejected. */
-export class JsonError extends Error {
-  readonly code: 'invalid_json' | 'too_deep' | 'body_too_large';
-  /** The byte offset. */
-  readonly at: number;
-
-  /** @param message the end of a sentence that starts with "The body" or "The event". */
-  constructor(code: JsonError['code'], message: string, at: number) {
-    super(message);
-    this.code = code;
-    this.at = at;
-  }
-}
 
 export class JsonReader {
   /** The current byte offset. */

@@ -1,5 +1,6 @@
+import { JsonError } from './errors.ts';
 import { ENVELOPE_FIELDS } from './eventTypes.ts';
-import { JsonError, type JsonReader } from './jsonReader.ts';
+import type { JsonReader } from './jsonReader.ts';
 import { MemberNames } from './memberNames.ts';
 import { readPayload } from './payload.ts';
 import { UNSAFE } from './sameJson.ts';

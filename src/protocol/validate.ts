@@ -3,10 +3,9 @@ import { LISTED_EVENTS, LISTED_FAULTS, QUOTED_CHARS } from '../base/limits.ts';
 import { counted } from '../base/units.ts';
 import { isName } from './courtEvent.ts';
 import { readEot } from './eot.ts';
-import { type Fault, type InvalidEvent, type LogFields, Problem } from './errors.ts';
+import { type Fault, type InvalidEvent, type JsonError, type LogFields, Problem } from './errors.ts';
 import { EventSchema, type WireEvent } from './eventSchema.ts';
 import { PAYLOAD, PAYLOAD_FIELDS, TYPES } from './eventTypes.ts';
-import type { JsonError } from './jsonReader.ts';
 import { NONE_ODD } from './payload.ts';
 import type { SentEvent } from './sentEvent.ts';
 

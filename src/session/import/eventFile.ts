@@ -2,8 +2,8 @@ import { BODY_BYTES } from '../../base/limits.ts';
 import { OperatorError } from '../../base/operatorError.ts';
 import { splitLines } from '../../base/splitLines.ts';
 import { decodeBatch } from '../../protocol/decodeBatch.ts';
-import { Problem } from '../../protocol/errors.ts';
-import { JsonError, JsonReader } from '../../protocol/jsonReader.ts';
+import { JsonError, Problem } from '../../protocol/errors.ts';
+import { JsonReader } from '../../protocol/jsonReader.ts';
 import type { EventRules } from '../../protocol/validate.ts';
 import { FileFault, readUnpacked } from './fileBytes.ts';
 
