@@ -1,6 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { EVENT_DEPTH_LEVELS } from '../base/limits.ts';
 import { JsonError } from './errors.ts';
+import { endOfNumber } from './jsonNumber.ts';
 import type { MemberNames } from './memberNames.ts';
 
 /**
@@ -9,14 +10,13 @@ import type { MemberNames } from './memberNames.ts';
  * others (nodejs/node#63785). Offsets are in bytes. The reader is always at the start of a value, or behind one.
  */
 
-const [QUOTE, BACKSLASH, COMMA, COLON, MINUS, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x3a, 0x2d, 0x30, 0x39];
+const [QUOTE, BACKSLASH, COMMA, COLON, NINE, LOWER_A, LOWER_E] = [0x22, 0x5c, 0x2c, 0x3a, 0x39, 0x61, 0x65];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 const [SPACE, TAB, LINE_FEED, CARRIAGE_RETURN] = [0x20, 0x09, 0x0a, 0x0d];
 const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?/y;
 const EXPONENT = /[eE][+-]?\d+/y;
 /** The last ones are what some libraries write for numbers that JSON does not have. */
-const LITERAL = /true|false|null|(NaN|-?Infinity)/y;
+const LITERALS = ['true', 'false', 'null', 'NaN', 'Infinity', '-Infinity'];
 const NOT_UTF8 = 'is not valid UTF-8';
 /** A number of this length at most fits into a double, if it has no exponent. */
 const SAFE_NUMBER_BYTES = 300;
@@ -130,12 +130,14 @@ export class JsonReader {
   read(): unknown {
     const { at: from, isTooLarge } = this;
     const code = this.#byteAt(from);
-    this.skip();
+    if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+      this.skip();
+      return code === OPEN_OBJECT ? {} : [];
+    }
+    this.#skipScalar(code);
     if (code === QUOTE) return this.#string(from, this.at);
-    if (code === OPEN_OBJECT) return {};
-    if (code === OPEN_ARRAY) return [];
     const text = this.#latin1.slice(from, this.at);
-    if (!isNumber(code)) return text === 'null' ? null : text === 'true';
+    if (code > NINE) return text === 'null' ? null : text === 'true';
     this.isTooLarge = isTooLarge;
     return Number(text);
   }
@@ -195,24 +197,21 @@ export class JsonReader {
   #skipScalar(code: number): void {
     this.#countValue();
     const from = this.at;
-    if (code === QUOTE) {
-      this.at = this.#endOfString(from);
-      return;
-    }
-    NUMBER.lastIndex = from;
-    if (isNumber(code) && NUMBER.test(this.#latin1)) {
-      this.at = EXPONENT.lastIndex = NUMBER.lastIndex;
-      if (EXPONENT.test(this.#latin1)) this.at = EXPONENT.lastIndex;
+    this.at = code === QUOTE ? this.#endOfString(from) : endOfNumber(this.#bytes, from);
+    if (code === QUOTE) return;
+    if (this.at > from) {
+      EXPONENT.lastIndex = this.at;
+      if ((this.#byteAt(this.at) | 0x20) === LOWER_E && EXPONENT.test(this.#latin1))
+        this.at = EXPONENT.lastIndex;
       else if (this.at - from < SAFE_NUMBER_BYTES) return;
       this.isTooLarge ||= !Number.isFinite(Number(this.#latin1.slice(from, this.at)));
       return;
     }
-    LITERAL.lastIndex = from;
-    const [word, invalid] = LITERAL.exec(this.#latin1) ?? [];
+    const word = LITERALS.find((word) => this.#latin1.startsWith(word, from));
     if (word === undefined) throw this.syntaxError();
     this.at += word.length;
-    if (invalid === undefined || this.fault?.code === 'invalid_json') return;
-    const why = `${invalid} at byte ${from}. JSON has no such number: omit the member`;
+    if (code >= LOWER_A || this.fault?.code === 'invalid_json') return;
+    const why = `${word} at byte ${from}. JSON has no such number: omit the member`;
     this.fault = new JsonError('invalid_json', `is not JSON: ${why}`, from);
   }
 
@@ -225,17 +224,17 @@ export class JsonReader {
   #endOfString(from: number): number {
     const bytes = this.#bytes;
     const end = this.#end;
-    let at = from + 1;
-    for (; at < end && bytes[at] !== QUOTE; at++) {
-      if (bytes[at]! < SPACE) throw this.syntaxError(at);
-      if (bytes[at] !== BACKSLASH) continue;
+    for (let at = from + 1; at < end; at++) {
+      const code = bytes[at]!;
+      if (code === QUOTE) return at + 1;
+      if (code < SPACE) throw this.syntaxError(at);
+      if (code !== BACKSLASH) continue;
       this.#hasEscapes = true;
       ESCAPE.lastIndex = at;
       if (!ESCAPE.test(this.#latin1)) throw this.syntaxError(from);
       at++;
     }
-    if (at >= end) throw this.syntaxError(end);
-    return at + 1;
+    throw this.syntaxError(end);
   }
 
   /** @returns the value of a string. @param from its opening quote. @param to behind its closing quote. */
@@ -243,10 +242,6 @@ export class JsonReader {
     const text = this.slice(from + 1, to - 1);
     return this.#hasEscapes && text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
   }
-}
-
-function isNumber(first: number): boolean {
-  return first === MINUS || (first >= ZERO && first <= NINE);
 }
 
 function isSpace(code: number): boolean {
