@@ -122,3 +122,13 @@ t.test('status reports a damaged event until its camera sends it again', async (
   t.strictSame(await (await daemon.post(sent)).json(), { accepted: 1, duplicates: 9 });
   t.notMatch(await problems(), [{ code: 'damage' }]);
 });
+
+t.test('an event that was stored again because its key was damaged is counted by an export', async (t) => {
+  const { again, sent } = await changedBox(
+    t,
+    'UPDATE flushed SET up_to = 9; INSERT INTO key SELECT session, zeroblob(16), seq, seq FROM event WHERE seq < 10',
+  );
+  const daemon = await again();
+  t.strictSame(await (await daemon.post(sent)).json(), { accepted: 9, duplicates: 1 });
+  t.match(await daemon.command('export', 'session-1'), { status: 1, stderr: /19 events and has 10/ });
+});

@@ -48,17 +48,21 @@ export function readSession(db: Database, session: number, filter: EventFilter =
     const look = db.prepare<[number], { name: string; counted: number; seq: number }>(`
       SELECT ifnull(name, '') AS name, ifnull(events, 0) AS counted, ${LAST_GIVEN_SEQ} AS seq
         FROM (SELECT ? AS session) LEFT JOIN session_total ON id = session`);
-    return { ...look.get(session)!, found: order(db, SESSION_EVENTS, session) };
+    const found = order(db, SESSION_EVENTS, session) - db.prepare<[], number>(TWICE).pluck().get()!;
+    return { ...look.get(session)!, found };
   })();
   if (found !== counted) damage.miscount(name, counted, found);
   const chunks = readOrdered(db, damage).map((events) => events.filter((event) => passes(event, filter)));
   return { asOf: { seq, ms }, chunks };
 }
 
-/** A damaged key may lead to an event twice, or to none. */
+/** A damaged key may lead to an event twice, or to none: then it has been stored again, and `current` of the first one is -1. */
 const SESSION_EVENTS = `
-  SELECT DISTINCT e.seq, e.eot_ns, e.revision = max(e.revision) OVER (PARTITION BY e.event_id) AS current
-    FROM session_event k CROSS JOIN event e ON e.seq = k.seq AND e.session = k.session WHERE k.session = ?`;
+  SELECT seq, eot_ns, iif(next = revision, -1, next IS NULL) AS current FROM (
+    SELECT e.seq, e.eot_ns, e.revision, lead(e.revision) OVER (PARTITION BY e.event_id ORDER BY e.revision, e.seq) AS next
+      FROM (SELECT DISTINCT session, seq FROM session_event WHERE session = ?) k
+     CROSS JOIN event e ON e.seq = k.seq AND e.session = k.session)`;
+const TWICE = 'SELECT count(*) FROM temp.ordered WHERE current < 0';
 
 /**
  * Puts events into the temporary table that `readOrdered` reads. @param select gives `seq`, `eot_ns` and `current` of each.
