@@ -13,12 +13,13 @@ import { serveAgain } from '../harness/servingAgain.ts';
 runInProcess();
 serveAgain();
 
-/** A table or an index, and what has become of a name in it: another one, or one that is there, too. */
+/** A table or an index, and what has become of a name in it: another one, one that is there, too, or one in the wrong order. */
 const CHANGED_NAMES = [
   ['session', 'match-1', 'match-9'],
   ['session', 'match-1', 'match-3'],
   ['origin', 'court-1', 'court-3'],
   ['sqlite_autoindex_session_1', 'match-1', 'match-9'],
+  ['sqlite_autoindex_session_1', 'match-1', 'matchz1'],
   ['sqlite_autoindex_origin_1', 'court-1', 'court-9'],
 ] as const;
 
