@@ -35,8 +35,8 @@ export function readEot(text: string): bigint | string {
   const gap = text[4] === '-' ? 1 : 0;
   const [year, month, day] = [digitsAt(text, 0, 4), digitsAt(text, 4 + gap), digitsAt(text, 6 + 2 * gap)];
   const dayMs = Date.UTC(year, month - 1, day);
-  const isInMonth = day > 0 && dayMs < Date.UTC(year, month);
-  // The years 0 to 99 are others to Date.UTC.
+  const isInMonth = day > 0 && (day <= 28 || dayMs < Date.UTC(year, month));
+  // Date.UTC takes the years 0 to 99 for 1900 to 1999.
   if (year < 100 || month < 1 || month > 12 || !isInMonth) return 'must be a real calendar date';
   const timeAt = 9 + 2 * gap;
   const signAt = Math.max(text.indexOf('+', timeAt), text.indexOf('-', timeAt));

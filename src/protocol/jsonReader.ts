@@ -130,12 +130,10 @@ export class JsonReader {
   read(): unknown {
     const { at: from, isTooLarge } = this;
     const code = this.#byteAt(from);
-    if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
-      this.skip();
-      return code === OPEN_OBJECT ? {} : [];
-    }
-    this.#skipScalar(code);
+    this.skip();
     if (code === QUOTE) return this.#string(from, this.at);
+    if (code === OPEN_OBJECT) return {};
+    if (code === OPEN_ARRAY) return [];
     const text = this.#latin1.slice(from, this.at);
     if (code > NINE) return text === 'null' ? null : text === 'true';
     this.isTooLarge = isTooLarge;

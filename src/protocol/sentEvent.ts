@@ -23,6 +23,7 @@ export interface SentEvent {
 }
 
 const NAMES = new MemberNames(ENVELOPE_FIELDS);
+const NO_MEMBERS = ENVELOPE_FIELDS.map((): unknown => undefined);
 /** A number that is so short is never rounded. */
 const EXACT_BYTES = 4;
 const [REVISION, PAYLOAD] = [ENVELOPE_FIELDS.indexOf('revision'), ENVELOPE_FIELDS.indexOf('payload')];
@@ -34,7 +35,7 @@ const [REVISION, PAYLOAD] = [ENVELOPE_FIELDS.indexOf('revision'), ENVELOPE_FIELD
  */
 export function readEvent(json: JsonReader): SentEvent {
   const from = json.at;
-  const members = ENVELOPE_FIELDS.map((): unknown => undefined);
+  const members = [...NO_MEMBERS];
   let sent: unknown;
   let [payload, extra] = ['', ''];
   let tooLarge: Set<string> | undefined;
