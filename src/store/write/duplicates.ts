@@ -79,7 +79,9 @@ const COMPARED = ['type', 'courtId', 'venueId', 'source', 'schemaVersion', 'eot'
 
 /** @returns whether the stored event is the same JSON value. A redacted one cannot be compared. */
 function isSameEvent(stored: StoredEvent, event: CourtEvent): boolean {
-  if (stored.erased || event.erased) return true;
+  if (stored.erased) return true;
   if (COMPARED.some((member) => stored[member] !== event[member])) return false;
+  // While its player is being erased the stored one may still name them.
+  if (event.erased) return true;
   return sameJson(stored.payload, event.payload) && sameJson(stored.extra ?? '{}', event.extra ?? '{}');
 }
