@@ -89,7 +89,8 @@ export function completeKeys(db: Database): void {
   db.function('key_hash', { deterministic: true }, keyHash);
   const behind = 'seq > (SELECT up_to FROM flushed)';
   db.exec(`
-    INSERT OR REPLACE INTO key SELECT session, key_hash(event_id), revision, seq FROM event WHERE ${behind} ORDER BY 1, 2, 3, 4;
+    INSERT OR REPLACE INTO key SELECT session, key_hash(event_id), revision, seq FROM event
+     WHERE ${behind} AND typeof(session) = 'integer' AND typeof(revision) = 'integer' ORDER BY 1, 2, 3, 4;
     DELETE FROM event WHERE ${behind} AND seq NOT IN (SELECT seq FROM key WHERE ${behind});
     DELETE FROM conflict WHERE seq NOT IN (SELECT seq FROM event);
     DELETE FROM conflict_copy WHERE seq NOT IN (SELECT seq FROM event);
