@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import { keyHash } from '../db/keyHash.ts';
 import { sessionCounter } from '../db/sessionCounter.ts';
+import { newestKeys } from '../read/storedKeys.ts';
 
 /** What a box has of a table. */
 export interface TablePart {
@@ -86,11 +86,9 @@ export function writeParts(copy: Database, parts: readonly TablePart[]): void {
  * any more: their seqs will be given to others. Call it inside a transaction, before the database is a box's.
  */
 export function completeKeys(db: Database): void {
-  db.function('key_hash', { deterministic: true }, keyHash);
   const behind = 'seq > (SELECT up_to FROM flushed)';
   db.exec(`
-    INSERT OR REPLACE INTO key SELECT session, key_hash(event_id), revision, seq FROM event
-     WHERE ${behind} AND typeof(session) = 'integer' AND typeof(revision) = 'integer' ORDER BY 1, 2, 3, 4;
+    INSERT OR REPLACE INTO key ${newestKeys(db)} ORDER BY 1, 2, 3, 4;
     DELETE FROM event WHERE ${behind} AND seq NOT IN (SELECT seq FROM key WHERE ${behind});
     DELETE FROM conflict WHERE seq NOT IN (SELECT seq FROM event);
     DELETE FROM conflict_copy WHERE seq NOT IN (SELECT seq FROM event);

@@ -64,11 +64,10 @@ export class CopyFollower {
    * @param on is called after each transaction. @throws {ForeignCopy}, and {OperatorError} if it fails for now.
    */
   async round(on: (state: CopyState) => void): Promise<void> {
-    const box = lookOf(this.#box);
-    const look = () => box + lookOf(this.#place);
-    if (this.#seen === look()) return;
+    const [box, place] = [lookOf(this.#box), lookOf(this.#place)];
+    if (this.#seen === box + place) return;
     // Another disk may have come, or an earlier copy of this one.
-    const followed = lookOf(this.#place) === this.#left ? this.#followed : undefined;
+    const followed = place === this.#left ? this.#followed : undefined;
     try {
       const changes = await withDatabase({ data: this.#box }, changesOf);
       const isDue = followed === undefined || (changes !== followed && performance.now() > this.#compareFrom);
@@ -81,7 +80,7 @@ export class CopyFollower {
       }
       this.#followed = isDue ? changes : followed;
       this.#left = lookOf(this.#place);
-      this.#seen = this.#followed === changes ? look() : undefined;
+      this.#seen = this.#followed === changes ? box + this.#left : undefined;
     } catch (error) {
       if (failureKind(error) !== 'damaged') throw explain(error, this.#place);
       throw new OperatorError(

@@ -25,14 +25,18 @@ export function storedLookup(db: Database): (key: EventKey | undefined) => boole
   return (key) => key !== undefined && find.get({ ...key, hash: keyHash(key.eventId) }) !== undefined;
 }
 
-/** Reads the newest keys from their intact events into a table in memory (../write/keys.ts). @param schema in which that is made. */
-export function readRecentKeys(db: Database, schema = 'temp'): void {
+/** @returns SQL: the keys of the events behind `flushed.up_to`, but of those that have lost theirs to damage. @param db runs it. */
+export function newestKeys(db: Database): string {
   db.function('key_hash', { deterministic: true }, keyHash);
+  return `SELECT session, key_hash(event_id), revision, seq FROM event WHERE seq > (SELECT up_to FROM flushed)
+             AND typeof(session) = 'integer' AND typeof(revision) = 'integer'`;
+}
+
+/** Reads the newest keys into a table in memory (../write/keys.ts). @param schema in which that is made. */
+export function readRecentKeys(db: Database, schema = 'temp'): void {
   db.exec(`
     CREATE TABLE ${schema}.recent_key (
       session INTEGER, hash BLOB, revision INTEGER, seq INTEGER, PRIMARY KEY (session, hash, revision)
     ) STRICT, WITHOUT ROWID;
-    INSERT OR REPLACE INTO recent_key
-    SELECT session, key_hash(event_id), revision, seq FROM event WHERE seq > (SELECT up_to FROM flushed)
-       AND typeof(session) = 'integer' AND typeof(revision) = 'integer'`);
+    INSERT OR REPLACE INTO recent_key ${newestKeys(db)}`);
 }
