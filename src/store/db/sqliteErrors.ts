@@ -5,7 +5,8 @@ import Database from 'better-sqlite3';
  * - busy: another process holds the lock; the same statement will succeed soon.
  * - full: no space on the disk; writes succeed again once there is some. IOERR_SHMSIZE is the same for the -shm file.
  * - fatal: nothing that this process has written can be relied on (../../ARCHITECTURE.md#a-failed-fsync-is-final).
- * - damaged: a page is corrupt or unreadable, or a constraint that courtd never breaks is broken. The transaction is rolled back: only the requests that need that page fail.
+ * - damaged: a page is corrupt or unreadable, or a constraint is broken, which courtd never does. The transaction is rolled back: only
+ *   the requests that need that page fail.
  * - unexpected: a bug; only the request that met it fails.
  */
 export type FailureKind = 'busy' | 'full' | 'fatal' | 'damaged' | 'unexpected';

@@ -1,7 +1,6 @@
 import type { Database, Transaction } from 'better-sqlite3';
 import type { CourtEvent } from '../../protocol/courtEvent.ts';
 import { keyHash } from '../db/keyHash.ts';
-import { COUNTER_PAUSE } from '../db/sizes.ts';
 import type { StoredEvent } from '../read/storedEvent.ts';
 import { type Copy, duplicatesIn } from './duplicates.ts';
 import { eventRows, type NumberedEvent } from './eventRows.ts';
@@ -51,8 +50,6 @@ export class Appender {
   readonly #counts: SessionCounts;
   /** When the last transaction was complete, but for its COMMIT. */
   #filledAt = 0;
-  #uncounted = 0;
-  #countedAt = performance.now();
 
   /** @param beforeCommit writes other rows that are due, inside the same transaction. */
   constructor(db: Database, beforeCommit: () => void = () => {}) {
@@ -106,18 +103,10 @@ export class Appender {
         this.#counts.forget();
       }
     }
-    this.#count(candidates.length);
+    this.#counts.writeIfDue(candidates.length);
     this.#beforeCommit();
     this.#filledAt = performance.now();
     return arrivals.map(({ events }, i) => countsOf(events.length, copies[i]!));
-  }
-
-  #count(events: number): void {
-    this.#uncounted += events;
-    const now = performance.now();
-    if (this.#uncounted < COUNTER_PAUSE.events || now - this.#countedAt < COUNTER_PAUSE.ms) return;
-    this.#counts.write();
-    [this.#uncounted, this.#countedAt] = [0, now];
   }
 
   /** Forgets names and erased players, which it reads again: they have changed, or were rolled back. */

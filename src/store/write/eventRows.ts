@@ -90,7 +90,7 @@ function interner(db: Database, table: keyof typeof NAMES): (...names: string[])
 }
 
 /**
- * Makes a table of names and its index anew if they differ, because the disk has changed one of the two: an event is intact only
+ * Rebuilds a table of names and its index if they differ, because the disk has changed one of the two: an event is intact only
  * under the names with which it came. Not if two rows would have the same names. Call it inside a transaction.
  */
 export function healNames(db: Database): void {

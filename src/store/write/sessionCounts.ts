@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { SET_COUNTED, sessionCounter } from '../db/sessionCounter.ts';
+import { COUNTER_PAUSE } from '../db/sizes.ts';
 import type { NumberedEvent } from './eventRows.ts';
 
 /** Events that a session has not counted yet. */
@@ -19,6 +20,9 @@ export class SessionCounts {
   #uncounted: Map<number, Uncounted> | undefined;
   /** The seq behind which they are counted here. A prune lets sessions count, too. */
   #from = 0;
+  /** Events that have come since they were written, and when that was, in milliseconds of the monotonic clock. */
+  #events = 0;
+  #writtenAt = performance.now();
   readonly #countedUpTo: Statement<[], number>;
   readonly #count: Statement<[Uncounted]>;
   readonly #setCounted: Statement<[]>;
@@ -60,8 +64,11 @@ export class SessionCounts {
     this.#uncounted = undefined;
   }
 
-  /** Writes the counts, in the transaction of the last events. */
-  write(): void {
+  /** Writes the counts in the transaction of the last events, unless it has done so recently. @param events that have come. */
+  writeIfDue(events: number): void {
+    this.#events += events;
+    const now = performance.now();
+    if (this.#events < COUNTER_PAUSE.events || now - this.#writtenAt < COUNTER_PAUSE.ms) return;
     if (this.#uncounted === undefined || this.#countedUpTo.get() !== this.#from) this.#countAll();
     else {
       for (const uncounted of this.#uncounted.values()) this.#count.run(uncounted);
@@ -69,5 +76,6 @@ export class SessionCounts {
     }
     this.#uncounted = new Map();
     this.#from = this.#countedUpTo.get()!;
+    [this.#events, this.#writtenAt] = [0, now];
   }
 }
