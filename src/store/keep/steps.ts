@@ -11,8 +11,6 @@ import type { GroupCommit } from '../write/groupCommit.ts';
 
 /** Attempts at one transaction on a locked database or a full disk, and the pause between two. */
 const RETRY = { attempts: 100, pauseMs: 50 } as const;
-/** Frames in the WAL at which the steps wait until all are copied, which a reader may prevent. */
-const WAL_FRAMES_MAX = 4_000;
 const READER_WAIT_MS = 100;
 /** Free pages that a transaction returns to a full disk: fewer bytes than the reserve. */
 const RETURNED_PAGES = 250;
@@ -74,7 +72,7 @@ export async function runSteps({ db, writer, signal }: StepContext, steps: Itera
   try {
     for (const step of steps) {
       // While a reader stays open, the WAL would grow with each step until events are rejected.
-      for (; isWalLong(db); await rest(READER_WAIT_MS)) writer.schedule();
+      for (; checkpoint(db, 'NOOP').left >= CHECKPOINT_FRAMES; await rest(READER_WAIT_MS)) writer.schedule();
       await commit(step);
       await rest(paceOf(writer).pauseMs);
     }
@@ -91,10 +89,4 @@ export async function runSteps({ db, writer, signal }: StepContext, steps: Itera
       writer.holds.delete('full');
     }
   }
-}
-
-function isWalLong(db: Database): boolean {
-  const { frames, left } = checkpoint(db, 'NOOP');
-  // With fewer left no checkpoint is due, and none would come while no request does.
-  return frames >= WAL_FRAMES_MAX && left >= CHECKPOINT_FRAMES;
 }

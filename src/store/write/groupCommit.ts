@@ -134,8 +134,7 @@ export class GroupCommit {
 
   #turn(): void {
     this.#isScheduled = false;
-    // Before the commit, not after it: by now the answers of the previous group have left.
-    if (this.checkpoints.isDue) this.checkpoints.step();
+    if (this.checkpoints.isDue) this.checkpoints.start();
     const { keys } = this.appender;
     const isLate = keys.count >= 2 * KEY_LIMITS.move;
     // While no request waits, until they are too many. If it fails they stay in memory, and each start reads them back.
