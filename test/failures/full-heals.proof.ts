@@ -48,7 +48,7 @@ t.test(
     const killed = start(BIN, [...prune, '--data', disk.data]);
     t.teardown(() => killed.kill('SIGKILL'));
     while (reserved(disk.data) > 0) await sleep(10);
-    // Its deletes are in the WAL then, a tenth of what a checkpoint waits for.
+    // Its deletes are in the WAL then, a quarter of what a checkpoint waits for.
     while (walBytes(disk.data) < 512 * 1024) await sleep(10);
     killed.kill('SIGKILL');
     await daemon.stop('SIGKILL');

@@ -28,17 +28,17 @@ export function checkpoint(db: Database, mode: Mode): { frames: number; left: nu
  * Checkpoints the WAL between commits. SQLite's automatic checkpoints hide I/O errors, run inside a commit, and copy all frames at once,
  * which blocks the event loop: for 6 ms at 2,000 frames, for 1.5 s at the 440 MB that a long reader leaves.
  *
- * A worker thread with its own connection copies most frames, while commits continue. Then those that came meanwhile are copied here:
- * only when none is left does SQLite reuse the WAL from its start.
+ * A thread with its own connection copies most frames, while commits continue. Then those that came meanwhile are copied here: only
+ * when none is left does SQLite reuse the WAL from its start.
  */
 export class Checkpointer {
   readonly #db: Database;
   readonly #onFailure: (error: unknown) => void;
-  #worker: Promise<void> | undefined;
+  #running: Promise<void> | undefined;
   #notBefore = 0;
   #hasStopped = false;
 
-  /** @param onFailure gets the error of a checkpoint, from this thread or the worker. The next one is tried after a pause. */
+  /** @param onFailure gets the error of a checkpoint, from this thread or the other. The next one is tried after a pause. */
   constructor(db: Database, onFailure: (error: unknown) => void) {
     this.#db = db;
     this.#onFailure = onFailure;
@@ -47,7 +47,7 @@ export class Checkpointer {
 
   /** Whether a checkpoint is to be started, as of a look CHECKPOINT_LOOK_MS ago at most. */
   get isDue(): boolean {
-    if (this.#hasStopped || this.#worker !== undefined || performance.now() < this.#notBefore) return false;
+    if (this.#hasStopped || this.#running !== undefined || performance.now() < this.#notBefore) return false;
     const isDue = this.#left('NOOP') >= CHECKPOINT_FRAMES;
     if (!isDue) this.#pause(CHECKPOINT_LOOK_MS);
     return isDue;
@@ -55,7 +55,7 @@ export class Checkpointer {
 
   /** Starts a checkpoint of as many frames as readers allow. Call it if `isDue`. */
   start(mode: Mode = 'PASSIVE'): void {
-    this.#worker = this.#run(mode);
+    this.#running = this.#run(mode);
   }
 
   /**
@@ -68,22 +68,22 @@ export class Checkpointer {
     // By name, never by opening it: closing the descriptor would drop SQLite's locks.
     const size = () => fs.statSync(`${this.#db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0;
     return every(WAL_CHECK_MS, () => {
-      if (size() > WAL_WARN_BYTES && !this.#hasStopped && this.#worker === undefined) this.start('TRUNCATE');
+      if (size() > WAL_WARN_BYTES && !this.#hasStopped && this.#running === undefined) this.start('TRUNCATE');
       on(size() > WAL_MAX_BYTES);
     });
   }
 
   /**
    * After a failed sync, until the process has ended: the next one would succeed and prove nothing, and a checkpoint would empty a WAL
-   * that is not on the disk (../../ARCHITECTURE.md#a-failed-fsync-is-final). One that runs in the worker ends: it copies what was synced.
+   * that is not on the disk (../../ARCHITECTURE.md#a-failed-fsync-is-final). One that runs in the thread ends: it copies what was synced.
    */
   stop(): void {
     this.#hasStopped = true;
   }
 
-  /** @returns once no worker thread has the database open. */
+  /** @returns once the thread does not have the database open. */
   async idle(): Promise<void> {
-    await this.#worker;
+    await this.#running;
   }
 
   /** Runs a checkpoint. @returns how many frames are left to copy then; 0 if it fails. */
@@ -96,11 +96,11 @@ export class Checkpointer {
     }
   }
 
-  /** @param mode for the frames that the worker has not copied. */
+  /** @param mode for the frames that the thread has not copied. */
   async #run(mode: Mode): Promise<void> {
     const sql = 'PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(PASSIVE)';
     const failure = await runInThread(this.#db.name, sql);
-    this.#worker = undefined;
+    this.#running = undefined;
     if (failure !== undefined) this.#fail(failure);
     else if (!this.#hasStopped && this.#left(mode) > 0) this.#pause(CHECKPOINT_RETRY_MS);
   }

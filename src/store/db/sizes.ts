@@ -10,7 +10,7 @@ export const COUNTER_PAUSE = { ms: 1_000, events: 1_000 } as const;
 export const KEY_LIMITS = { move: 50_000, most: 1_000_000, step: 1_000 };
 
 /** Frames (pages) in the WAL at which a checkpoint is due: fewer bytes than the reserve, which must take them on a full disk. */
-export const CHECKPOINT_FRAMES = 5_000;
+export const CHECKPOINT_FRAMES = 2_000;
 
 /** Rows that a transaction of a prune changes, and the pause after it: while requests come, and while none do. */
 export const SERVING_STEP = { rows: 50, pauseMs: 25 } as const;

@@ -1,29 +1,31 @@
 import fs from 'node:fs';
-import module from 'node:module';
 import path from 'node:path';
 import { mock } from 'node:test';
-import worker from 'node:worker_threads';
 import type { Database } from 'better-sqlite3';
 import t, { type Test } from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import * as limits from '../../../src/base/limits.ts';
-import { Checkpointer, checkpoint } from '../../../src/store/db/checkpointer.ts';
+import { checkpoint } from '../../../src/store/db/checkpointer.ts';
 import { PAGE_BYTES } from '../../../src/store/db/schema.ts';
-import { Store } from '../../../src/store/store.ts';
+import { runInThread } from '../../../src/store/db/statementThread.ts';
 import { stopClock } from '../../harness/clock.ts';
 import { temporaryFolder } from '../../harness/daemon.ts';
-import { event } from '../../harness/events.ts';
-import { court, fillWal, otherConnection, recorder, scratch } from '../../harness/scratchStore.ts';
+import { fillWal, otherConnection, recorder, scratch } from '../../harness/scratchStore.ts';
 
 /** Frames in the WAL: fewer than a checkpoint is made for, and enough for one. */
-const [FEW, DUE] = [4_900, 5_100];
+const [FEW, DUE] = [1_900, 2_100];
 const MIB = 1024 ** 2;
 
-function make(t: Test) {
+/** @param mocks the modules of src that are replaced. */
+async function make(t: Test, mocks: Record<string, unknown> = {}) {
   const { folder, db } = scratch(t);
   // As the daemon has it (store.ts).
   db.pragma('busy_timeout = 0');
   const failures: unknown[] = [];
+  const { Checkpointer } = await t.mockImport<typeof import('../../../src/store/db/checkpointer.ts')>(
+    '../../../src/store/db/checkpointer.ts',
+    mocks,
+  );
   const checkpoints = new Checkpointer(db, (error) => failures.push(error));
   const left = () => checkpoint(db, 'NOOP').left;
   return { folder, db, checkpoints, failures, left };
@@ -36,27 +38,18 @@ function startReading(t: Test, folder: string): Database {
   return reader;
 }
 
-/** Calls `ended` when a worker thread has ended, before the store knows. @returns how many have been started. */
-function watchWorkers(t: Test, ended: () => void): () => number {
-  const { Worker } = worker;
-  let started = 0;
-  worker.Worker = class extends Worker {
-    constructor(...args: ConstructorParameters<typeof Worker>) {
-      super(...args);
-      started++;
-      this.once('exit', ended);
-    }
+/** @returns a mock of the thread, which calls `ended` before the checkpointer knows that it has ended. */
+function thread(ended: () => void | Promise<void>) {
+  const run = async (file: string, sql: string) => {
+    const failure = await runInThread(file, sql);
+    await ended();
+    return failure;
   };
-  module.syncBuiltinESMExports();
-  t.teardown(() => {
-    worker.Worker = Worker;
-    module.syncBuiltinESMExports();
-  });
-  return () => started;
+  return { '../../../src/store/db/statementThread.ts': { runInThread: run } };
 }
 
-t.test('nothing is checkpointed inside a commit', (t) => {
-  const { db, checkpoints, left } = make(t);
+t.test('nothing is checkpointed inside a commit', async (t) => {
+  const { db, checkpoints, left } = await make(t);
   const pass = stopClock(t);
   fillWal(db, FEW);
   t.notOk(checkpoints.isDue);
@@ -65,17 +58,18 @@ t.test('nothing is checkpointed inside a commit', (t) => {
   pass(1_000);
   t.ok(checkpoints.isDue);
   t.ok(left() >= DUE, 'nor by SQLite itself');
-  t.end();
 });
 
 t.test('a checkpoint copies what came meanwhile, so that the WAL starts over', async (t) => {
-  const { db, checkpoints, failures, left } = make(t);
-  watchWorkers(t, () => fillWal(db, FEW));
+  const { db, checkpoints, failures, left } = await make(
+    t,
+    thread(() => fillWal(db, FEW)),
+  );
   for (let round = 0; round < 2; round++) {
     fillWal(db, DUE);
     t.ok(checkpoints.isDue, 'and there is no pause after one that was complete');
     checkpoints.start();
-    t.notOk(checkpoints.isDue, 'while the worker runs');
+    t.notOk(checkpoints.isDue, 'while the thread runs');
     await checkpoints.idle();
     t.equal(left(), 0);
   }
@@ -84,11 +78,13 @@ t.test('a checkpoint copies what came meanwhile, so that the WAL starts over', a
 });
 
 t.test('after a failed sync what came meanwhile is not copied', async (t) => {
-  const { db, checkpoints, left } = make(t);
-  watchWorkers(t, () => {
-    fillWal(db, FEW);
-    checkpoints.stop();
-  });
+  const { db, checkpoints, left } = await make(
+    t,
+    thread(() => {
+      fillWal(db, FEW);
+      checkpoints.stop();
+    }),
+  );
   fillWal(db, DUE);
   checkpoints.start();
   await checkpoints.idle();
@@ -96,7 +92,7 @@ t.test('after a failed sync what came meanwhile is not copied', async (t) => {
 });
 
 t.test('behind a reader it is tried again after a pause, and not in every turn', async (t) => {
-  const { folder, db, checkpoints, left } = make(t);
+  const { folder, db, checkpoints, left } = await make(t);
   const pass = stopClock(t);
   const reader = startReading(t, folder);
   fillWal(db, DUE);
@@ -115,15 +111,12 @@ t.test('behind a reader it is tried again after a pause, and not in every turn',
 
 t.test('behind a reader the WAL exceeds its limit, and is truncated when the reader has gone', async (t) => {
   const sizes = { WAL_WARN_BYTES: MIB, WAL_MAX_BYTES: 2 * MIB };
-  const { Checkpointer } = await t.mockImport<typeof import('../../../src/store/db/checkpointer.ts')>(
-    '../../../src/store/db/checkpointer.ts',
-    { '../../../src/base/limits.ts': { ...limits, ...sizes } },
-  );
   mock.timers.enable({ apis: ['setInterval'] });
   t.teardown(() => mock.timers.reset());
-  const { folder, db } = make(t);
+  const { folder, db, checkpoints, failures } = await make(t, {
+    '../../../src/base/limits.ts': { ...limits, ...sizes },
+  });
   let isOver: boolean | undefined;
-  const checkpoints = new Checkpointer(db, (error) => void t.error(error));
   t.teardown(
     checkpoints.watch((is) => {
       isOver = is;
@@ -143,10 +136,11 @@ t.test('behind a reader the WAL exceeds its limit, and is truncated when the rea
   t.equal(await isOverAfter(0), true, 'it is truncated behind the look');
   t.equal(fs.statSync(`${db.name}-wal`).size, 0, 'with no event');
   t.equal(await isOverAfter(0), false);
+  t.strictSame(failures, []);
 });
 
-t.test('a failed checkpoint, in a worker or not, is reported and followed by a pause', async (t) => {
-  const { folder, db, checkpoints, failures } = make(t);
+t.test('a failed checkpoint, in the thread or not, is reported and followed by a pause', async (t) => {
+  const { folder, db, checkpoints, failures } = await make(t);
   const pass = stopClock(t);
   fillWal(db, DUE);
   const file = path.join(folder, 'courtd.db');
@@ -164,23 +158,28 @@ t.test('a failed checkpoint, in a worker or not, is reported and followed by a p
   t.match(failures, [{}, { message: /not open/ }]);
 });
 
-t.test('a store that closes waits for the worker', async (t) => {
-  let ended = 0;
-  const started = watchWorkers(t, () => {
-    ended++;
-  });
+t.test('a store that closes waits for the thread', async (t) => {
+  const [running, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const { Store } = await t.mockImport<typeof import('../../../src/store/store.ts')>(
+    '../../../src/store/store.ts',
+    thread(() => {
+      running.resolve();
+      return ended.promise;
+    }),
+  );
   const folder = temporaryFolder(t);
   const { on, told } = recorder();
   const store = await Store.open(new DataDirectory(folder), on);
-  const other = otherConnection(t, folder);
-  other.pragma('wal_autocheckpoint = 0');
-  fillWal(other, DUE);
-  other.close();
-  while (started() === 0) {
-    await store.writer.append(court(event()));
-    await new Promise(setImmediate);
-  }
-  await store.close();
-  t.strictSame([started(), ended], [1, 1]);
+  fillWal(store.db, DUE);
+  await store.writer.append([]);
+  await running.promise;
+  let isClosed = false;
+  const closed = store.close().then(() => {
+    isClosed = true;
+  });
+  for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
+  t.notOk(isClosed);
+  ended.resolve();
+  await closed;
   t.strictSame(told, []);
 });
