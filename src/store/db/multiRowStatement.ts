@@ -6,15 +6,15 @@ const ROWS_MAX = 20;
 type Value = string | number | bigint | Buffer | null;
 
 /** A statement for 1 to ROWS_MAX rows: its parameters are the columns of one row after another. It is prepared once. */
-export type MultiRowStatement<Answer = unknown> = (rows: number) => Statement<Value[], Answer>;
+export type MultiRowStatement = (rows: number) => Statement<Value[]>;
 
 /** @param sql builds the statement around its list of rows, "(?, ?), (?, ?)". */
-export function multiRowStatement<Answer = unknown>(
+export function multiRowStatement(
   db: Database,
   columns: number,
   sql: (values: string) => string,
-): MultiRowStatement<Answer> {
-  const prepared: Statement<Value[], Answer>[] = [];
+): MultiRowStatement {
+  const prepared: Statement<Value[]>[] = [];
   const row = `(${Array(columns).fill('?').join(', ')})`;
   return (rows) => {
     prepared[rows] ??= db.prepare(sql(Array(rows).fill(row).join(', ')));

@@ -28,15 +28,13 @@ export class EventKeys {
   nextSeq: number;
   readonly #db: Database;
   readonly #insert: MultiRowStatement;
-  readonly #inFile: MultiRowStatement<{ readonly seq: number }>;
   readonly #seqOf: Statement<[KeyEntry], number>;
+  readonly #upTo: Statement<[], number>;
   /** The last key of a step of a move; none of the last step. */
   readonly #endOfStep: Statement<[number, number], LastKey>;
   readonly #moveKeys: readonly Statement<[LastKey & { upTo: number }]>[];
   /** The file has the keys of all events up to this seq. */
-  #movedUpTo = 0;
-  /** Sessions up to this one may have keys in the file. Those of later ones are not looked up there. */
-  #lastMovedSession = 0;
+  #movedUpTo: number;
   /** The seq up to which keys are being moved. */
   #moveUpTo = 0;
 
@@ -46,11 +44,12 @@ export class EventKeys {
     // A temporary table took 5 % more processor time per event.
     db.exec("ATTACH ':memory:' AS recent");
     readRecentKeys(db, 'recent');
-    this.#insert = multiRowStatement(db, 4, (rows) => `INSERT OR IGNORE INTO recent_key VALUES ${rows}`);
-    const amongKeys = (rows: string) => `
+    // One statement is a tenth faster than a query of the file and an insert.
+    const insert = (rows: string) => `
+      INSERT OR IGNORE INTO recent_key
       WITH asked (session, hash, revision, seq) AS (VALUES ${rows})
-      SELECT asked.seq FROM asked CROSS JOIN key USING (session, hash, revision)`;
-    this.#inFile = multiRowStatement(db, 4, amongKeys);
+      SELECT asked.* FROM asked LEFT JOIN key USING (session, hash, revision) WHERE key.hash IS NULL`;
+    this.#insert = multiRowStatement(db, 4, insert);
     const seqIn = (table: string) => `(SELECT seq FROM ${table} WHERE ${SAME})`;
     const seqOf = `SELECT coalesce(${seqIn('recent_key')}, ${seqIn('key')}, 0)`;
     this.#seqOf = db.prepare<[KeyEntry], number>(seqOf).pluck();
@@ -62,7 +61,8 @@ export class EventKeys {
       'FROM recent_key WHERE seq <= @upTo AND (session, hash, revision) <= (@session, @hash, @revision)';
     const copy = `INSERT OR IGNORE INTO key SELECT session, hash, revision, seq ${step} ORDER BY session, hash, revision`;
     this.#moveKeys = [copy, `DELETE ${step}`].map((sql) => db.prepare(sql));
-    this.#readMoved();
+    this.#upTo = db.prepare<[], number>('SELECT up_to FROM flushed').pluck();
+    this.#movedUpTo = this.#upTo.get()!;
     this.nextSeq = db.prepare<[], number>(`SELECT ${LAST_GIVEN_SEQ}`).pluck().get()! + 1;
   }
 
@@ -73,13 +73,9 @@ export class EventKeys {
   insert(keys: readonly KeyEntry[]): ReadonlySet<number> {
     const known = new Set<number>();
     for (const some of inChunks(keys)) {
-      const values = valuesOf(some);
-      if (some.some(({ session }) => session <= this.#lastMovedSession))
-        for (const { seq } of this.#inFile(some.length).all(...values)) known.add(seq);
-      const rest = known.size === 0 ? some : some.filter(({ seq }) => !known.has(seq));
-      if (rest.length === 0) continue;
-      const { changes } = this.#insert(rest.length).run(...(rest === some ? values : valuesOf(rest)));
-      if (changes < rest.length) for (const key of rest) if (this.seqOf(key) !== key.seq) known.add(key.seq);
+      const values = some.flatMap(({ session, hash, revision, seq }) => [session, hash, revision, seq]);
+      const { changes } = this.#insert(some.length).run(...values);
+      if (changes < some.length) for (const key of some) if (this.seqOf(key) !== key.seq) known.add(key.seq);
     }
     return known;
   }
@@ -115,18 +111,6 @@ export class EventKeys {
     const [upTo, end] = [this.#moveUpTo, this.#endOfStep.get(this.#moveUpTo, most - 1)];
     for (const statement of this.#moveKeys) statement.run({ ...(end ?? ALL_KEYS), upTo });
     if (end === undefined) this.#db.prepare('UPDATE flushed SET up_to = ?').run(upTo);
-    // Before COMMIT: a key in the file whose session is not looked up there would be stored again.
-    this.#readMoved();
+    this.#movedUpTo = this.#upTo.get()!;
   }
-
-  #readMoved(): void {
-    const sql = 'SELECT up_to, (SELECT ifnull(max(id), 0) FROM session) FROM flushed';
-    [this.#movedUpTo, this.#lastMovedSession] = this.#db.prepare<[], [number, number]>(sql).raw().get()!;
-  }
-}
-
-function valuesOf(keys: readonly KeyEntry[]): (number | Buffer)[] {
-  const values: (number | Buffer)[] = [];
-  for (const { session, hash, revision, seq } of keys) values.push(session, hash, revision, seq);
-  return values;
 }
