@@ -6,8 +6,11 @@ export const GROUP_EVENTS = 4_000;
 /** Between two writes of the counters of sessions, at least: readers count what came since (the view `session_total`). */
 export const COUNTER_PAUSE = { ms: 1_000, events: 1_000 } as const;
 
-/** Keys in memory: at which a move to the file begins, at which events are answered 503 because moves fail, and that one step moves. */
-export const KEY_LIMITS = { move: 50_000, most: 1_000_000, step: 1_000 };
+/**
+ * Keys in memory: at which a move to the file begins, at which events are answered 503 because moves fail, and that one step moves. In
+ * a large file each has a page of its own.
+ */
+export const KEY_LIMITS = { move: 50_000, most: 1_000_000, step: 400 };
 
 /** Frames (pages) in the WAL at which a checkpoint is due: fewer bytes than the reserve, which must take them on a full disk. */
 export const CHECKPOINT_FRAMES = 2_000;

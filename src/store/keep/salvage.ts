@@ -3,6 +3,7 @@ import Database from 'better-sqlite3';
 import { BATCH_EVENTS, COMMAND_BUSY_MS } from '../../base/limits.ts';
 import { isIntact } from '../db/checksum.ts';
 import { type Epoch, readEpochs, SEQ_END, sharedUpTo } from '../db/epochs.ts';
+import { GROUP_EVENTS } from '../db/sizes.ts';
 import { EVENT_COLUMNS, EVENTS, type StoredEvent } from '../read/storedEvent.ts';
 import { Appender } from '../write/appender.ts';
 
@@ -38,7 +39,7 @@ export async function salvage(
 ): Promise<Salvaged> {
   const salvaged = { accepted: 0, unreadable: 0, unreadableDatabases: 0 };
   const appender = new Appender(db);
-  const moveStep = db.transaction(() => appender.keys.moveStep());
+  const moveStep = db.transaction(() => appender.keys.moveStep(GROUP_EVENTS));
   const lastSeq = db.prepare<[], number>(LAST_SEQ).pluck().get() ?? 0;
   const known = (others: readonly Epoch[]) => Math.min(sharedUpTo(others, epochs) ?? 0, lastSeq);
   db.exec('CREATE TEMP TABLE sent AS SELECT id, duplicates AS copies FROM session');

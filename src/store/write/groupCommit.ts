@@ -13,6 +13,8 @@ import { Appender, type Counts, type ReceivedBatch } from './appender.ts';
 
 /** Cameras that play send several times a second. */
 const SERVING_MS = 1_000;
+/** Between two steps of a move of keys: at the rate of 100 cameras they take a twentieth of the time. */
+const MOVE_PAUSE_MS = 20;
 /** Free space from which a full disk counts as having room again: a batch of 500 takes half of it. */
 const FULL_ROOM_BYTES = 1024 ** 2;
 
@@ -48,6 +50,8 @@ export class GroupCommit {
   readonly #on: GroupCommitEvents;
   #queue: QueuedRequest[] = [];
   #isScheduled = false;
+  /** Whether keys have just been moved. */
+  #isResting = false;
   /** How often a lock was met since the last commit. */
   #locksMet = 0;
   /** Why requests are rejected, until it is lifted. */
@@ -138,12 +142,23 @@ export class GroupCommit {
     const { keys } = this.appender;
     const isLate = keys.count >= 2 * KEY_LIMITS.move;
     // While no request waits, until they are too many. If it fails they stay in memory, and each start reads them back.
-    if ((isLate || this.#queue.length === 0) && keys.isMoveDue && (this.#refusal ?? 'behind') === 'behind')
-      this.aside(() => keys.moveStep(isLate ? GROUP_EVENTS : undefined));
+    const mayMove = isLate || (this.#queue.length === 0 && !this.#isResting);
+    if (mayMove && keys.isMoveDue && (this.#refusal ?? 'behind') === 'behind')
+      this.#moveKeys(isLate ? GROUP_EVENTS : undefined);
     let [events, end] = [0, 0];
     while (end < this.#queue.length && events < GROUP_EVENTS) events += this.#queue[end++]!.events.length;
     if (end > 0) this.#commit(this.#queue.splice(0, end));
     if (this.#queue.length > 0 || this.checkpoints.isDue || (end > 0 && keys.isMoveDue)) this.schedule();
+  }
+
+  /** Moves keys to the file, and rests: a request that arrives in several turns would meet a step in each. */
+  #moveKeys(most?: number): void {
+    if (!this.aside(() => this.appender.keys.moveStep(most))) return;
+    this.#isResting = true;
+    setTimeout(() => {
+      this.#isResting = false;
+      this.schedule();
+    }, MOVE_PAUSE_MS);
   }
 
   /** @returns whether they have been answered: if somebody holds a lock, they wait in the queue. */

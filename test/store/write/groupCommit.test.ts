@@ -1,9 +1,12 @@
 import fs from 'node:fs';
+import { mock } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SqliteError } from 'better-sqlite3';
 import t from 'tap';
 import { DataDirectory } from '../../../src/base/dataDirectory.ts';
 import { QUEUED_REQUESTS } from '../../../src/base/limits.ts';
 import type { CourtEvent } from '../../../src/protocol/courtEvent.ts';
+import { KEY_LIMITS } from '../../../src/store/db/sizes.ts';
 import { Store } from '../../../src/store/store.ts';
 import { GroupCommit } from '../../../src/store/write/groupCommit.ts';
 import { stopClock } from '../../harness/clock.ts';
@@ -99,6 +102,30 @@ t.test('more waiting requests than the limit are refused at once, and the others
   other.exec('ROLLBACK');
   t.equal((await Promise.all(waiting)).length, QUEUED_REQUESTS);
   t.strictSame(await store.writer.append(one()), stored(1));
+});
+
+t.test('keys move to the file in steps, with a rest after each, though no more requests come', async (t) => {
+  const sizes = { ...KEY_LIMITS };
+  Object.assign(KEY_LIMITS, { move: 50, step: 20 });
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.teardown(() => {
+    mock.timers.reset();
+    Object.assign(KEY_LIMITS, sizes);
+  });
+  const { db, writer } = makeWriter(t);
+  const moved = async () => {
+    for (let turn = 0; turn < 5; turn++) await nextTurn();
+    return db.prepare<[], number>('SELECT count(*) FROM key').pluck().get();
+  };
+  await writer.append(court(...events(50)));
+  t.equal(await moved(), 20);
+  mock.timers.tick(19);
+  await writer.append(one());
+  t.equal(await moved(), 20, 'a request does not end the rest');
+  mock.timers.tick(1);
+  t.equal(await moved(), 40);
+  mock.timers.tick(20);
+  t.equal(await moved(), 50, 'without what came after the move began');
 });
 
 t.test('after a failed sync the log is not checkpointed any more: it may not be on the disk', async (t) => {
