@@ -20,6 +20,7 @@ export interface Epoch {
 export const LAST_GIVEN_SEQ = `
   max(ifnull((SELECT max(seq) FROM event), 0), (SELECT up_to_seq FROM pruned), (SELECT max(up_to, counted_up_to) FROM flushed),
       ifnull((SELECT max(from_seq) FROM epoch), 0))`;
+
 /** In centuries no box gives so many seqs: a higher one is damaged. */
 export const SEQ_END = 2 ** 42;
 

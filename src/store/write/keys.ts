@@ -29,7 +29,6 @@ export class EventKeys {
   readonly #db: Database;
   readonly #insert: MultiRowStatement;
   readonly #seqOf: Statement<[KeyEntry], number>;
-  readonly #upTo: Statement<[], number>;
   /** The last key of a step of a move; none of the last step. */
   readonly #endOfStep: Statement<[number, number], LastKey>;
   readonly #moveKeys: readonly Statement<[LastKey & { upTo: number }]>[];
@@ -61,8 +60,7 @@ export class EventKeys {
       'FROM recent_key WHERE seq <= @upTo AND (session, hash, revision) <= (@session, @hash, @revision)';
     const copy = `INSERT OR IGNORE INTO key SELECT session, hash, revision, seq ${step} ORDER BY session, hash, revision`;
     this.#moveKeys = [copy, `DELETE ${step}`].map((sql) => db.prepare(sql));
-    this.#upTo = db.prepare<[], number>('SELECT up_to FROM flushed').pluck();
-    this.#movedUpTo = this.#upTo.get()!;
+    this.#movedUpTo = db.prepare<[], number>('SELECT up_to FROM flushed').pluck().get()!;
     this.nextSeq = db.prepare<[], number>(`SELECT ${LAST_GIVEN_SEQ}`).pluck().get()! + 1;
   }
 
@@ -110,7 +108,8 @@ export class EventKeys {
     if (this.#moveUpTo <= this.#movedUpTo) this.#moveUpTo = this.nextSeq - 1;
     const [upTo, end] = [this.#moveUpTo, this.#endOfStep.get(this.#moveUpTo, most - 1)];
     for (const statement of this.#moveKeys) statement.run({ ...(end ?? ALL_KEYS), upTo });
-    if (end === undefined) this.#db.prepare('UPDATE flushed SET up_to = ?').run(upTo);
-    this.#movedUpTo = this.#upTo.get()!;
+    if (end !== undefined) return;
+    this.#db.prepare('UPDATE flushed SET up_to = ?').run(upTo);
+    this.#movedUpTo = upTo;
   }
 }
